@@ -1,0 +1,101 @@
+// On a CUDA device: products are queued back to back and a queue is timed by events; the limit is
+// a copy within the device's memory.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include "bench/engines.hpp"
+#include "bench/peers/peers.hpp"
+#include "bench/suite.hpp"
+
+namespace lacuna::bench {
+namespace {
+
+void require(cudaError_t status, const char* call) {
+  if (status != cudaSuccess)
+    throw device_error(std::string(call) + ": " + cudaGetErrorString(status));
+}
+
+class event {
+public:
+  event() { require(cudaEventCreate(&e_), "cudaEventCreate"); }
+  event(const event&) = delete;
+  event& operator=(const event&) = delete;
+  ~event() { (void)cudaEventDestroy(e_); }
+  [[nodiscard]] cudaEvent_t get() const { return e_; }
+
+private:
+  cudaEvent_t e_ = nullptr;
+};
+
+/// Seconds of one run, from `length` of them queued back to back.
+class queue_timer {
+public:
+  queue_timer(const device_context& ctx, int length) : stream_(ctx.stream()), length_(length) {}
+  double operator()(prepared& entrant) const {
+    entrant.run(); // a first one outside, so that the queue starts while the device is busy
+    require(cudaEventRecord(begin_->get(), stream_), "cudaEventRecord");
+    for (int i = 0; i < length_; ++i) entrant.run();
+    require(cudaEventRecord(end_->get(), stream_), "cudaEventRecord");
+    require(cudaEventSynchronize(end_->get()), "cudaEventSynchronize");
+    float milliseconds = 0;
+    require(cudaEventElapsedTime(&milliseconds, begin_->get(), end_->get()),
+            "cudaEventElapsedTime");
+    return milliseconds * 1e-3 / length_;
+  }
+
+private:
+  cudaStream_t stream_;
+  int length_;
+  std::shared_ptr<event> begin_ = std::make_shared<event>(), end_ = std::make_shared<event>();
+};
+
+class copy_probe : public prepared {
+public:
+  copy_probe(const device_context& ctx, std::int64_t bytes)
+      : stream_(ctx.stream()), from_(ctx, bytes), to_(ctx, bytes) {
+    require(cudaMemsetAsync(from_.data(), 1, from_.bytes(), stream_), "cudaMemsetAsync");
+  }
+  void run() override {
+    require(
+        cudaMemcpyAsync(to_.data(), from_.data(), from_.bytes(), cudaMemcpyDeviceToDevice, stream_),
+        "cudaMemcpyAsync");
+  }
+
+private:
+  cudaStream_t stream_;
+  array<char, space::device> from_, to_;
+};
+
+} // namespace
+
+bool run_on_device(const settings& s, int device, const std::string& why) {
+  const auto specs =
+      choose_matrices(s, s.what == suite::spmm ? size_class::medium : size_class::large);
+  // This program and the library may each have a CUDA runtime of their own; both use the device's
+  // primary context, which this makes current for cuSPARSE too.
+  require(cudaSetDevice(device), "cudaSetDevice");
+  const device_context ctx({.device = device});
+  const device_properties& found = ctx.properties();
+  report out(s, fmt::format("cuda:{} {}", device, found.name), why);
+
+  constexpr int queue_length = 30;
+  rig<space::device> r{ctx,
+                       static_cast<double>(found.l2_bytes),
+                       s.repeat > 0 ? s.repeat : 11,
+                       queue_timer(ctx, queue_length),
+                       {}};
+  // Far beyond the L2, and never a large share of the memory.
+  const auto bytes =
+      static_cast<std::int64_t>(std::min<std::size_t>(found.memory_bytes / 16, 1u << 30));
+  r.probes.push_back(
+      {"copy", 2 * static_cast<double>(bytes), std::make_unique<copy_probe>(ctx, bytes)});
+  peer_lists<space::device> peers;
+  peers.f64.push_back(found_or_why<peer<double, space::device>>(
+      "cuSPARSE", [&] { return cusparse_peer<double>(ctx); }));
+  peers.f32.push_back(found_or_why<peer<float, space::device>>(
+      "cuSPARSE", [&] { return cusparse_peer<float>(ctx); }));
+  run_suite(r, host_context({s.threads}), s, specs, peers, out);
+  return out.finish();
+}
+
+} // namespace lacuna::bench

@@ -1,0 +1,76 @@
+// lacuna-bench SUITE: Lacuna beside its peers and the memory's limit.
+#include "bench/engines.hpp"
+#include "common/exit.hpp"
+#include "common/options.hpp"
+#include <lacuna/core/config.hpp>
+
+namespace {
+
+using namespace lacuna;
+using bench::settings;
+
+void add_options(CLI::App& cli, settings& s) {
+  using bench::precision, bench::size_class, bench::suite;
+  app::add_choice<suite>(cli, "suite", s.what,
+                         {{"spmv", suite::spmv}, {"spmv-t", suite::spmv_t}, {"spmm", suite::spmm}},
+                         "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X")
+      ->required()
+      ->option_text("SUITE");
+  app::add_device_option(cli, s.device);
+  app::add_threads_option(cli, s.threads);
+  app::add_choice<precision>(
+      cli, "--precision", s.values,
+      {{"f64", precision::f64}, {"f32", precision::f32}, {"both", precision::both}},
+      "f64 (default), f32 or both")
+      ->option_text("P");
+  cli.add_option("--matrices", s.matrices,
+                 "names from the set or generator specifications, with commas between")
+      ->option_text("A,B,...");
+  app::add_choice<size_class>(
+      cli, "--size", s.size,
+      {{"small", size_class::small}, {"medium", size_class::medium}, {"large", size_class::large}},
+      "of the set's matrices: small, medium (default) or large (default on "
+      "a device but for spmm)")
+      ->option_text("SIZE");
+  cli.add_option("--repeat", s.repeat, "rounds whose median counts; default: 21, 11 on a device")
+      ->check(CLI::Range(1, 100000))
+      ->option_text("N");
+  cli.add_option("--columns", s.columns, "spmm: vectors at once, 1 to 512; default: 8,32")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 512))
+      ->option_text("K,...");
+  app::add_choice<std::vector<layout>>(cli, "--layout", s.layouts,
+                                       {{"row", {layout::row_major}},
+                                        {"column", {layout::column_major}},
+                                        {"both", {layout::row_major, layout::column_major}}},
+                                       "spmm: row (default), column or both")
+      ->option_text("L");
+  cli.add_option("--seed", s.seed, "of the vectors; default: 1")->option_text("S");
+  cli.add_option("--json", s.json, "keep all figures in FILE")->option_text("FILE");
+  cli.add_option("--mkl", s.mkl, "libmkl_rt or its folder; default: searched (also: LACUNA_MKL)")
+      ->option_text("PATH");
+}
+
+int run(const settings& s) {
+  const app::engine engine = app::choose_engine(s.device);
+  const bool all_right = [&] {
+    if constexpr (has_cuda)
+      if (engine.device) return bench::run_on_device(s, *engine.device, engine.why);
+    return bench::run_on_host(s, engine.why);
+  }();
+  return all_right ? app::exit_done : app::exit_failed;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  CLI::App cli("Lacuna beside its peers and the memory's limit, in one run.", "lacuna-bench");
+  cli.footer(
+      "Examples:\n"
+      "  lacuna-bench spmv\n"
+      "  lacuna-bench spmv --device host --threads 2 --matrices poisson3d,rmat:scale=18,edges=20\n"
+      "  lacuna-bench spmm --precision both --columns 1,16,64 --layout both --json spmm.json");
+  settings s;
+  add_options(cli, s);
+  return app::run_program(cli, argc, argv, false, [&] { return run(s); });
+}

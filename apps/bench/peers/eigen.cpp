@@ -1,0 +1,72 @@
+// Eigen: row-major SparseMatrix, whose product with a dense vector or matrix uses OpenMP. The
+// transposed product is Eigen's serial one.
+#include <Eigen/Core>
+#include <Eigen/SparseCore>
+
+#include "bench/peers/peers.hpp"
+
+namespace lacuna::bench {
+namespace {
+
+/// Eigen reads the caller's arrays.
+template <class T>
+using sparse = Eigen::Map<const Eigen::SparseMatrix<T, Eigen::RowMajor, index_t>>;
+template <class T, int Order>
+using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Order>;
+template <class T> using vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+
+template <class T> sparse<T> as_eigen(const host_problem<T>& p) {
+  return {p.a.shape().row,     p.a.shape().col,     p.a.size(),
+          p.a.rowptr().data(), p.a.colind().data(), p.a.values().data()};
+}
+
+template <class T> class eigen_vector : public prepared {
+public:
+  explicit eigen_vector(const host_problem<T>& p)
+      : a_(as_eigen(p)), x_(p.x.data(), p.x.shape().row), y_(p.y.data(), p.y.shape().row),
+        transposed_(p.transposed()) {}
+  void run() override {
+    if (transposed_) y_.noalias() = a_.transpose() * x_;
+    else y_.noalias() = a_ * x_;
+  }
+
+private:
+  sparse<T> a_;
+  Eigen::Map<const vector<T>> x_;
+  Eigen::Map<vector<T>> y_;
+  bool transposed_;
+};
+
+template <class T, int Order> class eigen_matrix : public prepared {
+public:
+  explicit eigen_matrix(const host_problem<T>& p)
+      : a_(as_eigen(p)), x_(p.x.data(), p.x.shape().row, p.columns()),
+        y_(p.y.data(), p.y.shape().row, p.columns()) {}
+  void run() override { y_.noalias() = a_ * x_; }
+
+private:
+  sparse<T> a_;
+  Eigen::Map<const matrix<T, Order>> x_;
+  Eigen::Map<matrix<T, Order>> y_;
+};
+
+} // namespace
+
+template <class T> host_peer<T> eigen_peer(const peer_settings& settings) {
+  Eigen::setNbThreads(settings.threads);
+  const auto prepare = [](const host_problem<T>& p) -> std::unique_ptr<prepared> {
+    if (p.what != suite::spmm) return std::make_unique<eigen_vector<T>>(p);
+    if (p.x.order() == layout::row_major)
+      return std::make_unique<eigen_matrix<T, Eigen::RowMajor>>(p);
+    return std::make_unique<eigen_matrix<T, Eigen::ColMajor>>(p);
+  };
+  const std::string version = std::to_string(EIGEN_WORLD_VERSION) + "." +
+                              std::to_string(EIGEN_MAJOR_VERSION) + "." +
+                              std::to_string(EIGEN_MINOR_VERSION);
+  return {"Eigen", version, {{"Eigen", role::peer, all_suites, prepare}}};
+}
+
+template host_peer<float> eigen_peer(const peer_settings&);
+template host_peer<double> eigen_peer(const peer_settings&);
+
+} // namespace lacuna::bench

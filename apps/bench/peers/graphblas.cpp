@@ -1,0 +1,174 @@
+// SuiteSparse:GraphBLAS: mxv and mxm on the plus-times semiring. It keeps 64-bit indices and writes
+// results into memory of its own.
+#include <cmath>
+#include <complex>
+#include <cstdlib>
+extern "C" { // version 7 does not say so itself; its own C++ includes must come before
+#include <GraphBLAS.h>
+}
+
+#include "bench/peers/peers.hpp"
+#include <lacuna/core/error.hpp>
+
+namespace lacuna::bench {
+namespace {
+
+void require(GrB_Info status, const char* call) {
+  if (status != GrB_SUCCESS && status != GrB_NO_VALUE)
+    throw error(std::string(call) + " returned GrB_Info " + std::to_string(status));
+}
+
+struct session {
+  explicit session(int threads) {
+    require(GrB_init(GrB_NONBLOCKING), "GrB_init");
+    require(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, threads), "GxB_Global_Option_set");
+  }
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+  ~session() { GrB_finalize(); }
+};
+/// GraphBLAS is initialised once a process, for both precisions.
+void join_session(int threads) { static const session one(threads); }
+
+struct release {
+  void operator()(GrB_Matrix a) const { GrB_Matrix_free(&a); }
+  void operator()(GrB_Vector v) const { GrB_Vector_free(&v); }
+};
+using matrix = std::unique_ptr<std::remove_pointer_t<GrB_Matrix>, release>;
+using vector = std::unique_ptr<std::remove_pointer_t<GrB_Vector>, release>;
+
+template <class T> constexpr bool single = std::is_same_v<T, float>;
+template <class T> GrB_Type type() { return single<T> ? GrB_FP32 : GrB_FP64; }
+template <class T> GrB_Semiring plus_times() {
+  return single<T> ? GrB_PLUS_TIMES_SEMIRING_FP32 : GrB_PLUS_TIMES_SEMIRING_FP64;
+}
+
+matrix new_matrix(GrB_Type t, std::int64_t rows, std::int64_t cols) {
+  GrB_Matrix a = nullptr;
+  require(GrB_Matrix_new(&a, t, static_cast<GrB_Index>(rows), static_cast<GrB_Index>(cols)),
+          "GrB_Matrix_new");
+  return matrix(a);
+}
+vector new_vector(GrB_Type t, std::int64_t size) {
+  GrB_Vector v = nullptr;
+  require(GrB_Vector_new(&v, t, static_cast<GrB_Index>(size)), "GrB_Vector_new");
+  return vector(v);
+}
+
+/// A copy in memory that GraphBLAS can take over.
+template <class To, class From> To* copied(const From* from, std::int64_t size) {
+  auto* p = static_cast<To*>(std::malloc(static_cast<std::size_t>(size) * sizeof(To) + 1));
+  if (p == nullptr) throw std::bad_alloc();
+  std::copy_n(from, size, p);
+  return p;
+}
+
+template <class T> matrix packed(csr_view<const T, index_t, offset_t> a) {
+  auto result = new_matrix(type<T>(), a.shape().row, a.shape().col);
+  auto* p = copied<GrB_Index>(a.rowptr().data(), a.rowptr().size());
+  auto* j = copied<GrB_Index>(a.colind().data(), a.size());
+  void* x = copied<T>(a.values().data(), a.size());
+  const auto nnz = static_cast<GrB_Index>(a.size());
+  require(GxB_Matrix_pack_CSR(result.get(), &p, &j, &x,
+                              static_cast<GrB_Index>(a.rowptr().size()) * sizeof(GrB_Index),
+                              nnz * sizeof(GrB_Index), nnz * sizeof(T), false, !a.order().sorted,
+                              nullptr),
+          "GxB_Matrix_pack_CSR");
+  return result;
+}
+
+/// Writes a sparse vector's entries into y, 0 elsewhere.
+template <class T> void unpack(GrB_Vector v, T* y, std::int64_t size, std::int64_t stride) {
+  GrB_Index count = 0;
+  require(GrB_Vector_nvals(&count, v), "GrB_Vector_nvals");
+  std::vector<GrB_Index> where(count);
+  std::vector<T> values(count);
+  if constexpr (single<T>)
+    require(GrB_Vector_extractTuples_FP32(where.data(), values.data(), &count, v), "extractTuples");
+  else
+    require(GrB_Vector_extractTuples_FP64(where.data(), values.data(), &count, v), "extractTuples");
+  for (std::int64_t i = 0; i < size; ++i) y[i * stride] = 0;
+  for (std::size_t k = 0; k < count; ++k)
+    y[static_cast<std::int64_t>(where[k]) * stride] = values[k];
+}
+
+template <class T> class graphblas_vector : public prepared {
+public:
+  explicit graphblas_vector(const host_problem<T>& p)
+      : p_(p), a_(packed(p.a)), x_(new_vector(type<T>(), p.x.shape().row)),
+        y_(new_vector(type<T>(), p.y.shape().row)) {
+    const std::int64_t size = p.x.shape().row;
+    void* values = copied<T>(p.x.data(), size);
+    require(GxB_Vector_pack_Full(x_.get(), &values, static_cast<GrB_Index>(size) * sizeof(T), false,
+                                 nullptr),
+            "GxB_Vector_pack_Full");
+  }
+  void run() override {
+    require(GrB_mxv(y_.get(), nullptr, nullptr, plus_times<T>(), a_.get(), x_.get(),
+                    p_.transposed() ? GrB_DESC_T0 : nullptr),
+            "GrB_mxv");
+    require(GrB_Vector_wait(y_.get(), GrB_MATERIALIZE), "GrB_Vector_wait");
+  }
+  void fetch() override { unpack(y_.get(), p_.y.data(), p_.y.shape().row, 1); }
+
+private:
+  host_problem<T> p_;
+  matrix a_;
+  vector x_, y_;
+};
+
+template <class T> class graphblas_matrix : public prepared {
+public:
+  explicit graphblas_matrix(const host_problem<T>& p)
+      : p_(p), a_(packed(p.a)), x_(new_matrix(type<T>(), p.x.shape().row, p.columns())),
+        y_(new_matrix(type<T>(), p.y.shape().row, p.columns())) {
+    const bool by_row = p.x.order() == layout::row_major;
+    const std::int64_t size = p.x.shape().row * p.columns();
+    void* values = copied<T>(p.x.data(), size);
+    const auto bytes = static_cast<GrB_Index>(size) * sizeof(T);
+    require(by_row ? GxB_Matrix_pack_FullR(x_.get(), &values, bytes, false, nullptr)
+                   : GxB_Matrix_pack_FullC(x_.get(), &values, bytes, false, nullptr),
+            "GxB_Matrix_pack_Full");
+    require(GxB_Matrix_Option_set(y_.get(), GxB_FORMAT, by_row ? GxB_BY_ROW : GxB_BY_COL),
+            "GxB_Matrix_Option_set");
+  }
+  void run() override {
+    require(GrB_mxm(y_.get(), nullptr, nullptr, plus_times<T>(), a_.get(), x_.get(), nullptr),
+            "GrB_mxm");
+    require(GrB_Matrix_wait(y_.get(), GrB_MATERIALIZE), "GrB_Matrix_wait");
+  }
+  void fetch() override {
+    const std::int64_t rows = p_.y.shape().row;
+    auto column = new_vector(type<T>(), rows);
+    for (std::int64_t j = 0; j < p_.columns(); ++j) {
+      require(GrB_Col_extract(column.get(), nullptr, nullptr, y_.get(), GrB_ALL,
+                              static_cast<GrB_Index>(rows), static_cast<GrB_Index>(j), nullptr),
+              "GrB_Col_extract");
+      unpack(column.get(), p_.y.data() + j * p_.y.col_stride(), rows, p_.y.row_stride());
+    }
+  }
+
+private:
+  host_problem<T> p_;
+  matrix a_, x_, y_;
+};
+
+} // namespace
+
+template <class T> host_peer<T> graphblas_peer(const peer_settings& settings) {
+  join_session(settings.threads);
+  const auto prepare = [](const host_problem<T>& p) -> std::unique_ptr<prepared> {
+    if (p.what == suite::spmm) return std::make_unique<graphblas_matrix<T>>(p);
+    return std::make_unique<graphblas_vector<T>>(p);
+  };
+  const std::string version = std::to_string(GxB_IMPLEMENTATION_MAJOR) + "." +
+                              std::to_string(GxB_IMPLEMENTATION_MINOR) + "." +
+                              std::to_string(GxB_IMPLEMENTATION_SUB);
+  return {
+      "GraphBLAS", version + " (64-bit indices)", {{"GraphBLAS", role::peer, all_suites, prepare}}};
+}
+
+template host_peer<float> graphblas_peer(const peer_settings&);
+template host_peer<double> graphblas_peer(const peer_settings&);
+
+} // namespace lacuna::bench

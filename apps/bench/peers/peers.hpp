@@ -1,0 +1,57 @@
+// The peers, one file each. All are optional: one that is not there says why in `about`.
+#pragma once
+
+#include <exception>
+
+#include "bench/contestant.hpp"
+
+namespace lacuna::bench {
+
+struct peer_settings {
+  int threads = 1;
+  std::string mkl; ///< path of libmkl_rt or of its folder; empty: search
+};
+
+template <class T> using host_peer = peer<T, space::host>;
+template <class T> using host_problem = problem<T, space::host>;
+
+template <class T> host_peer<T> eigen_peer(const peer_settings& settings);
+template <class T> host_peer<T> mkl_peer(const peer_settings& settings);
+template <class T> host_peer<T> librsb_peer(const peer_settings& settings);
+template <class T> host_peer<T> graphblas_peer(const peer_settings& settings);
+
+template <class T> peer<T, space::device> cusparse_peer(const context<space::device>& ctx);
+
+/// A peer that fails while it starts is one that is not there.
+template <class Peer, class Find> Peer found_or_why(const char* name, Find find) {
+  try {
+    return find();
+  } catch (const std::exception& e) {
+    return {name, e.what(), {}};
+  }
+}
+
+/// All that were looked for, those this program was built without included.
+template <class T> std::vector<host_peer<T>> host_peers(const peer_settings& settings) {
+  using found = host_peer<T>;
+  std::vector<found> result;
+#ifdef LACUNA_BENCH_EIGEN
+  result.push_back(found_or_why<found>("Eigen", [&] { return eigen_peer<T>(settings); }));
+#else
+  result.push_back({"Eigen", "not built in", {}});
+#endif
+  result.push_back(found_or_why<found>("MKL", [&] { return mkl_peer<T>(settings); }));
+#ifdef LACUNA_BENCH_LIBRSB
+  result.push_back(found_or_why<found>("librsb", [&] { return librsb_peer<T>(settings); }));
+#else
+  result.push_back({"librsb", "not built in", {}});
+#endif
+#ifdef LACUNA_BENCH_GRAPHBLAS
+  result.push_back(found_or_why<found>("GraphBLAS", [&] { return graphblas_peer<T>(settings); }));
+#else
+  result.push_back({"GraphBLAS", "not built in", {}});
+#endif
+  return result;
+}
+
+} // namespace lacuna::bench

@@ -1,0 +1,31 @@
+// What the command line asked for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/contestant.hpp"
+#include "common/device.hpp"
+
+namespace lacuna::bench {
+
+enum class precision { f64, f32, both };
+enum class size_class { automatic, small, medium, large };
+
+struct settings {
+  suite what = suite::spmv;
+  app::device_request device;
+  int threads = 0;
+  precision values = precision::f64;
+  std::vector<std::string> matrices; ///< as typed; empty: the default set
+  size_class size = size_class::automatic;
+  int repeat = 0; ///< 0: the engine's default
+  std::vector<std::int64_t> columns = {8, 32};
+  std::vector<layout> layouts = {layout::row_major};
+  std::string json; ///< file; empty: none
+  std::string mkl;  ///< where MKL is; empty: search
+  std::uint64_t seed = 1;
+};
+
+} // namespace lacuna::bench

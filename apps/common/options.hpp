@@ -1,0 +1,48 @@
+// Options that both programs have, and choices by name with readable messages.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/device.hpp"
+
+namespace lacuna::app {
+
+/// An option (or a positional) that takes one of a few names.
+template <class E>
+CLI::Option* add_choice(CLI::App& cli, const std::string& name, E& value,
+                        std::vector<std::pair<std::string, E>> choices, const std::string& help) {
+  const auto set = [&value, name, choices = std::move(choices)](const std::string& text) {
+    std::string names;
+    for (const auto& [key, meaning] : choices) {
+      if (key == text) {
+        value = meaning;
+        return;
+      }
+      names += (names.empty() ? "" : ", ") + key;
+    }
+    throw CLI::ValidationError(name, "'" + text + "' is none of " + names);
+  };
+  return cli.add_option_function<std::string>(name, set, help);
+}
+
+inline void add_device_option(CLI::App& cli, device_request& request) {
+  const auto set = [&request](const std::string& text) {
+    const auto parsed = parse_device(text);
+    if (!parsed)
+      throw CLI::ValidationError("--device", "'" + text + "' is none of auto, host, cuda, cuda:K");
+    request = *parsed;
+  };
+  cli.add_option_function<std::string>("--device", set, "auto (default), host, cuda or cuda:K")
+      ->option_text("DEVICE");
+}
+
+inline void add_threads_option(CLI::App& cli, int& threads) {
+  cli.add_option("--threads", threads, "CPU threads; default: all")
+      ->check(CLI::Range(1, 4096))
+      ->option_text("N");
+}
+
+} // namespace lacuna::app

@@ -1,0 +1,86 @@
+// lacuna demo: a tour of what there is, every step verified.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "common/exit.hpp"
+#include "common/text.hpp"
+#include "lacuna/demo_log.hpp"
+#include "lacuna/demo_tour.hpp"
+#include <lacuna/gen/generate.hpp>
+
+namespace lacuna::app {
+namespace {
+
+std::string plural(int count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+template <class T> int run_demo(const options& o, const std::string& name) {
+  if (!name.starts_with("gen:"))
+    throw bad_input("'" + name + "' is not a generated matrix: those start with gen:");
+  const engine chosen = choose_engine(o.device);
+  const host_context host({o.threads});
+  const csr<T> a = gen::generate<T, index_t, offset_t>(host, std::string_view(name).substr(4));
+  const bool talk = !o.json && !o.quiet;
+  if (talk)
+    fmt::print("Lacuna {}: A is {}, {} x {}, {} entries, {} in {}\n", LACUNA_VERSION, name,
+               human_count(a.shape().row), human_count(a.shape().col), human_count(a.size()),
+               human_bytes(static_cast<double>(a.bytes())), sizeof(T) == 8 ? "f64" : "f32");
+
+  demo_log log(o);
+  // Left to itself the tour shows both engines.
+  if (!chosen.device || o.device.kind == device_request::where::automatic) {
+    log.begin_engine("host",
+                     fmt::format("Running on the CPU, {}{}", plural(host.threads(), "thread"),
+                                 chosen.device ? "" : ": " + chosen.why));
+    demo_tour<T, space::host>(host, a, o.seed, log).run();
+  }
+  if constexpr (has_cuda)
+    if (chosen.device) {
+      const device_context device({.device = *chosen.device});
+      log.begin_engine("cuda", fmt::format("Running on cuda:{}, {}: {}", *chosen.device,
+                                           device.properties().name, chosen.why));
+      demo_tour<T, space::device>(device, a, o.seed, log).run();
+    }
+
+  const bool right = log.failed() == 0;
+  if (o.json) {
+    const nlohmann::ordered_json object = {{"command", "demo"},
+                                           {"device", chosen.device ? "cuda" : "host"},
+                                           {"device_reason", chosen.why},
+                                           {"matrix", name},
+                                           {"rows", a.shape().row},
+                                           {"cols", a.shape().col},
+                                           {"nnz", a.size()},
+                                           {"precision", sizeof(T) == 8 ? "f64" : "f32"},
+                                           {"threads", host.threads()},
+                                           {"steps", log.steps()},
+                                           {"passed", right}};
+    fmt::print("{}\n", object.dump(2));
+  } else if (right) {
+    fmt::print("{}✓ {} verified against the reference loops\n", talk ? "\n" : "",
+               plural(log.passed(), "step"));
+  } else {
+    fmt::print("{}✗ {} of {} wrong\n", talk ? "\n" : "", log.failed(),
+               plural(log.passed() + log.failed(), "step"));
+  }
+  return right ? exit_done : exit_failed;
+}
+
+} // namespace
+
+void add_demo(CLI::App& cli, const options& o, action& chosen) {
+  auto* command = cli.add_subcommand("demo", "a tour: every operation once, each result verified");
+  auto name = std::make_shared<std::string>("gen:poisson3d:n=96");
+  command->add_option("matrix", *name, "a generated matrix; default: " + *name)
+      ->option_text("gen:NAME[:key=value,...]");
+  command->footer("lacuna's own options may stand here too.\n\nExample:\n"
+                  "  lacuna demo gen:rmat:scale=16,edges=16 --precision f32");
+  command->callback([&o, &chosen, name] {
+    chosen = [&o, name] {
+      return o.values == precision::f32 ? run_demo<float>(o, *name) : run_demo<double>(o, *name);
+    };
+  });
+}
+
+} // namespace lacuna::app

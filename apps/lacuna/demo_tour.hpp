@@ -1,0 +1,208 @@
+// The tour on one engine: every operation once on one matrix, judged by the reference loops.
+#pragma once
+
+#include <limits>
+
+#include "common/clock.hpp"
+#include "common/vectors.hpp"
+#include "lacuna/demo_log.hpp"
+#include "reference/reference.hpp"
+#include <lacuna/lacuna.hpp>
+
+namespace lacuna::app {
+
+template <class T, space S> class demo_tour {
+public:
+  /// `a` and `log` must outlive the tour.
+  demo_tour(const context<S>& ctx, const csr<T>& a, std::uint64_t seed, demo_log& log)
+      : ctx_(ctx), host_a_(a), a_(copy_to(ctx, a)), log_(log) {
+    const auto [rows, cols] = a.shape();
+    x_ = random(cols, seed);
+    z_ = random(rows, seed + 1);
+    x_there_ = copy_to(ctx, x_);
+    z_there_ = copy_to(ctx, z_);
+  }
+
+  void run() {
+    formats();
+    products();
+    several_vectors();
+    vectors();
+  }
+
+private:
+  void formats() {
+    const auto entries = reference::entries<T, index_t, offset_t>(host_a_.view());
+    const double size = static_cast<double>(a_.bytes());
+    bool holds = false;
+    exact(
+        "check A's invariants", 0, [&] { holds = passes_check(); }, [&] { return holds; });
+    coo<T, index_t, offset_t, S> c;
+    exact(
+        "csr → coo", 0, [&] { c = to_coo(ctx_, a_); }, [&] { return entries_of(c) == entries; });
+    csr<T, index_t, offset_t, S> r;
+    exact(
+        "coo → csr", 0, [&] { r = to_csr(ctx_, c); }, [&] { return entries_of(r) == entries; });
+    csc<T, index_t, offset_t, S> k;
+    exact(
+        "csr → csc", 0, [&] { k = to_csc(ctx_, r); },
+        [&] { return reference::sort(entries_of(k)) == reference::sort(entries); });
+    csr<T, index_t, offset_t, S> t;
+    exact(
+        "B = Aᵀ", 2 * size, [&] { t = transpose(ctx_, a_); },
+        [&] { return entries_of(t) == reference::transpose(entries); });
+    auto scaled_copy = copy_to(ctx_, a_);
+    exact(
+        "A = A / 2", 2.0 * sizeof(T) * static_cast<double>(a_.size()),
+        [&] { scale(ctx_, 0.5, scaled_copy); },
+        [&] {
+          auto half = entries;
+          for (auto& v : half.value) v /= 2; // exact in binary
+          return entries_of(scaled_copy) == half;
+        });
+  }
+
+  void products() {
+    array<T, S> y(ctx_, a_.shape().row);
+    const double bytes = product_bytes(1);
+    const auto plain = reference::multiply<T, index_t, offset_t>(host_a_.view(), view(x_));
+    numeric(
+        "y = A x", bytes, [&] { multiply(ctx_, a_, x_there_, y); },
+        [&] { return error_of(y, plain); });
+    const auto info = multiply_inspect(ctx_, a_, x_there_, y);
+    numeric(
+        "y = A x, inspected", bytes, [&] { multiply(ctx_, info, a_, x_there_, y); },
+        [&] { return error_of(y, plain); });
+    log_.remark(info.explain());
+    numeric(
+        "y = 2 A x - z / 2", bytes + sizeof(T) * static_cast<double>(y.size()),
+        [&] { multiply(ctx_, scaled(2, a_), x_there_, scaled(-0.5, z_there_), y); },
+        [&] {
+          return error_of(y, reference::multiply<T, index_t, offset_t>(host_a_.view(), view(x_),
+                                                                       false, 2, -0.5, view(z_)));
+        });
+    array<T, S> w(ctx_, a_.shape().col);
+    const auto transposed_info = multiply_inspect(ctx_, transposed(a_), z_there_, w);
+    numeric(
+        "y = Aᵀ x, inspected", bytes,
+        [&] { multiply(ctx_, transposed_info, transposed(a_), z_there_, w); },
+        [&] {
+          return error_of(
+              w, reference::multiply<T, index_t, offset_t>(host_a_.view(), view(z_), true));
+        });
+  }
+
+  void several_vectors() {
+    constexpr std::int64_t columns = 8;
+    for (const layout order : {layout::row_major, layout::column_major}) {
+      dense<T> x(host_, {a_.shape().col, columns}, order);
+      fill_vector(x.values(), 3);
+      const auto x_there = copy_to(ctx_, x);
+      dense<T, S> y(ctx_, {a_.shape().row, columns}, order);
+      const bool by_row = order == layout::row_major;
+      numeric(
+          by_row ? "Y = A X, 8 vectors, row-major" : "Y = A X, 8 vectors, column-major",
+          product_bytes(columns), [&] { multiply(ctx_, a_, x_there, y); },
+          [&] {
+            const auto expected =
+                reference::multiply<T, index_t, offset_t>(host_a_.view(), std::as_const(x).view());
+            const auto result = copy_to(host_, y);
+            return reference::worst_error<T>(result.view(), expected);
+          });
+    }
+  }
+
+  void vectors() {
+    const double bytes = sizeof(T) * static_cast<double>(z_.size());
+    const auto z = view(z_);
+    T found = 0;
+    numeric(
+        "dot", bytes, [&] { found = dot(ctx_, z_there_, z_there_); },
+        [&] { return reference::worst_error(found, reference::dot<T>(z, z)); });
+    numeric(
+        "1-norm", bytes, [&] { found = norm1(ctx_, z_there_); },
+        [&] { return reference::worst_error(found, reference::norm1<T>(z)); });
+    numeric(
+        "2-norm", bytes, [&] { found = norm2(ctx_, z_there_); },
+        [&] { return reference::worst_error(found, reference::norm2<T>(z)); });
+    numeric(
+        "largest element", bytes, [&] { found = norm_inf(ctx_, z_there_); },
+        [&] { return reference::worst_error(found, reference::norm_inf<T>(z)); });
+    auto y = copy_to(ctx_, z_);
+    numeric(
+        "y = 3 x - y / 4", 3 * bytes, [&] { axpby(ctx_, 3, z_there_, -0.25, y); },
+        [&] { return error_of(y, reference::axpby<T>(3, z, -0.25, z)); });
+    numeric(
+        "Frobenius norm of A", sizeof(T) * static_cast<double>(a_.size()),
+        [&] { found = matrix_frob_norm(ctx_, a_); },
+        [&] { return reference::worst_error(found, reference::norm2<T>(host_a_.values())); });
+    numeric(
+        "largest row sum of A", 0, [&] { found = matrix_inf_norm(ctx_, a_); },
+        [&] {
+          return reference::worst_error(
+              found, reference::matrix_inf_norm<T, index_t, offset_t>(host_a_.view()));
+        });
+  }
+
+  /// Runs once, judges, then runs again for the median time: a step may change its operands.
+  template <class Run, class Error>
+  void measure(const char* name, double bytes, Run run, Error error, bool is_exact) {
+    run();
+    ctx_.synchronize();
+    const double found = error();
+    std::vector<double> seconds;
+    for (int i = 0; i < 5; ++i) {
+      const stopwatch watch;
+      run();
+      ctx_.synchronize();
+      seconds.push_back(watch.seconds());
+    }
+    log_.step(name, median(seconds), bytes, found, is_exact);
+  }
+  template <class Run, class Error>
+  void numeric(const char* name, double bytes, Run run, Error error) {
+    measure(name, bytes, run, error, false);
+  }
+  template <class Run, class Same> void exact(const char* name, double bytes, Run run, Same same) {
+    const auto error = [&] { return same() ? 0 : std::numeric_limits<double>::infinity(); };
+    measure(name, bytes, run, error, true);
+  }
+
+  [[nodiscard]] bool passes_check() const {
+    try {
+      check(ctx_, a_);
+      return true;
+    } catch (const bad_input&) {
+      return false;
+    }
+  }
+  array<T> random(std::int64_t size, std::uint64_t seed) const {
+    array<T> v(host_, size);
+    fill_vector(v.view(), seed);
+    return v;
+  }
+  static vector_view<const T> view(const array<T>& v) { return v.view(); }
+  double error_of(const array<T, S>& computed, const reference::expected& e) const {
+    const auto result = copy_to(host_, computed);
+    return reference::worst_error<T>(result.view(), e);
+  }
+  /// Entries of a matrix of any format, brought to the host.
+  template <class A> reference::triplets entries_of(const A& a) const {
+    const auto copy = copy_to(host_, a);
+    return reference::entries<T, index_t, offset_t>(copy.view());
+  }
+  [[nodiscard]] double product_bytes(std::int64_t columns) const {
+    const auto vectors = static_cast<double>(a_.shape().row) + static_cast<double>(a_.shape().col);
+    return static_cast<double>(a_.bytes()) + vectors * static_cast<double>(columns) * sizeof(T);
+  }
+
+  host_context host_;
+  context<S> ctx_;
+  const csr<T>& host_a_;
+  csr<T, index_t, offset_t, S> a_;
+  array<T> x_, z_;
+  array<T, S> x_there_, z_there_;
+  demo_log& log_;
+};
+
+} // namespace lacuna::app

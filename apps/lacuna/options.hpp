@@ -1,0 +1,36 @@
+// The options every command has, and how a command joins the program.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "common/device.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace lacuna::app {
+
+enum class precision { f64, f32 };
+
+struct options {
+  device_request device;
+  int threads = 0; ///< 0: all
+  precision values = precision::f64;
+  std::uint64_t seed = 1;
+  bool json = false;
+  bool quiet = false;
+};
+
+/// What the command line chose to run; returns the exit code.
+using action = std::function<int()>;
+
+/// Each adds a subcommand, which sets `chosen` when it is given. All references outlive the
+/// parsing.
+void add_demo(CLI::App& cli, const options& o, action& chosen);
+
+/// lacuna --version: facts of the build and of this machine.
+int print_version(const options& o);
+
+} // namespace lacuna::app

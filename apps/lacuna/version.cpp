@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+#include <hwy/targets.h>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "common/exit.hpp"
+#include "common/text.hpp"
+#include "lacuna/options.hpp"
+#include <lacuna/core/config.hpp>
+#include <lacuna/core/context.hpp>
+
+namespace lacuna::app {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// Instruction sets the kernels are compiled for and this CPU has, best first.
+std::vector<std::string> simd_targets() {
+#ifdef HWY_COMPILE_ONLY_STATIC
+  return {hwy::TargetName(HWY_STATIC_TARGET)};
+#else
+  std::vector<std::string> names;
+  for (const auto target : hwy::SupportedAndGeneratedTargets())
+    names.emplace_back(hwy::TargetName(target));
+  return names;
+#endif
+}
+
+json cuda_facts() {
+#ifdef LACUNA_CUDA_TOOLKIT
+  return {{"toolkit", LACUNA_CUDA_TOOLKIT}, {"architectures", LACUNA_CUDA_ARCHITECTURES}};
+#else
+  return nullptr;
+#endif
+}
+
+json device_facts() {
+  json found = json::array();
+  for (int k = 0; k < device_count(); ++k) {
+    const device_context ctx({.device = k});
+    const auto& p = ctx.properties();
+    found.push_back({{"name", p.name},
+                     {"compute_capability", p.compute_capability},
+                     {"multiprocessors", p.multiprocessors},
+                     {"memory_bytes", p.memory_bytes}});
+  }
+  return found;
+}
+
+} // namespace
+
+int print_version(const options& o) {
+  const json facts = {{"version", LACUNA_VERSION},
+                      {"compiler", LACUNA_COMPILER},
+                      {"build_type", LACUNA_BUILD_TYPE},
+                      {"cuda", cuda_facts()},
+                      {"simd", {{"used", simd_target()}, {"available", simd_targets()}}},
+                      {"threads", host_context({o.threads}).threads()},
+                      {"devices", device_facts()}};
+  if (o.json) {
+    fmt::print("{}\n", facts.dump(2));
+    return exit_done;
+  }
+  fmt::print("lacuna {}\n", LACUNA_VERSION);
+  if (o.quiet) return exit_done;
+  fmt::print("  compiler  {}, {}\n", LACUNA_COMPILER, LACUNA_BUILD_TYPE);
+  if (facts["cuda"].is_null()) fmt::print("  CUDA      no GPU part\n");
+  else
+    fmt::print("  CUDA      toolkit {}, architectures {}\n",
+               facts["cuda"]["toolkit"].get<std::string>(),
+               facts["cuda"]["architectures"].get<std::string>());
+  fmt::print("  SIMD      {} used, of {}\n", simd_target(), fmt::join(simd_targets(), ", "));
+  fmt::print("  threads   {}\n", facts["threads"].get<int>());
+  if (facts["devices"].empty()) fmt::print("  devices   none found\n");
+  for (std::size_t k = 0; k < facts["devices"].size(); ++k) {
+    const auto& d = facts["devices"][k];
+    fmt::print("  cuda:{}    {}, compute capability {:.1f}, {}\n", k, d["name"].get<std::string>(),
+               d["compute_capability"].get<int>() / 10.0,
+               human_bytes(d["memory_bytes"].get<double>()));
+  }
+  return exit_done;
+}
+
+} // namespace lacuna::app

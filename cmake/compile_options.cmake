@@ -1,0 +1,19 @@
+# lacuna_options: how Lacuna's own code is compiled. Never reaches users of the library.
+add_library(lacuna_options INTERFACE)
+target_compile_features(lacuna_options INTERFACE cxx_std_20)
+target_compile_options(lacuna_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-unknown-pragmas>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${LACUNA_WERROR}>>:-Werror>
+  $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr --expt-extended-lambda -Xcompiler=-Wall,-Wextra>
+  $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${LACUNA_WERROR}>>:-Werror=all-warnings -Xcompiler=-Werror>)
+if(LACUNA_SANITIZE)
+  target_compile_options(lacuna_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all>)
+  target_link_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE})
+endif()
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)

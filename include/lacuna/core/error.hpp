@@ -1,0 +1,92 @@
+// The few exceptions Lacuna throws. Every one leaves the operands of the failing call as they were.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <lacuna/core/export.hpp>
+
+namespace lacuna {
+
+/// Base of all; catch this to catch everything Lacuna throws on purpose.
+class LACUNA_EXPORT error : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+  /// A stable, machine-readable name: the class's own.
+  [[nodiscard]] virtual const char* kind() const noexcept { return "error"; }
+};
+
+/// The data breaks a written rule: an index out of range, a file that does not parse.
+class LACUNA_EXPORT bad_input : public error {
+public:
+  using error::error;
+  bad_input(const std::string& what, std::string file, std::int64_t line)
+      : error(file + ":" + std::to_string(line) + ": " + what), file_(std::move(file)),
+        line_(line) {}
+  [[nodiscard]] const char* kind() const noexcept override { return "bad_input"; }
+  /// Where a file was at fault; empty and 0 otherwise.
+  [[nodiscard]] const std::string& file() const noexcept { return file_; }
+  [[nodiscard]] std::int64_t line() const noexcept { return line_; }
+
+private:
+  std::string file_;
+  std::int64_t line_ = 0;
+};
+
+/// Operands whose sizes do not fit each other.
+class LACUNA_EXPORT size_mismatch : public error {
+public:
+  using error::error;
+  [[nodiscard]] const char* kind() const noexcept override { return "size_mismatch"; }
+};
+
+/// An allocation failed, or would pass the limit that was set.
+class LACUNA_EXPORT out_of_memory : public error {
+public:
+  out_of_memory(const std::string& what, std::size_t bytes) : error(what), bytes_(bytes) {}
+  [[nodiscard]] const char* kind() const noexcept override { return "out_of_memory"; }
+  /// Bytes asked for.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+private:
+  std::size_t bytes_;
+};
+
+/// The GPU or its driver reported a failure, or the device asked for is not there.
+class LACUNA_EXPORT device_error : public error {
+public:
+  using error::error;
+  [[nodiscard]] const char* kind() const noexcept override { return "device_error"; }
+};
+
+class LACUNA_EXPORT not_converged : public error {
+public:
+  using error::error;
+  [[nodiscard]] const char* kind() const noexcept override { return "not_converged"; }
+};
+
+/// A request that is well formed but not served by this build or for this type.
+class LACUNA_EXPORT unsupported : public error {
+public:
+  using error::error;
+  [[nodiscard]] const char* kind() const noexcept override { return "unsupported"; }
+};
+
+namespace detail {
+
+/// Throws size_mismatch: "multiply: x has 3 elements, A has 4 columns".
+[[noreturn]] LACUNA_EXPORT void throw_size_mismatch(std::string_view op, std::string_view left,
+                                                    std::int64_t left_size, std::string_view right,
+                                                    std::int64_t right_size);
+
+/// Both sizes go into the message; nothing is formatted unless they differ.
+inline void require_same_size(std::string_view op, std::string_view left, std::int64_t left_size,
+                              std::string_view right, std::int64_t right_size) {
+  if (left_size != right_size) throw_size_mismatch(op, left, left_size, right, right_size);
+}
+
+} // namespace detail
+} // namespace lacuna

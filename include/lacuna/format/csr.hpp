@@ -1,0 +1,126 @@
+// Compressed sparse rows.
+//
+// Invariants, tested by check():
+//   rowptr has rows + 1 elements, rowptr[0] == 0, never decreases, rowptr[rows] == nnz;
+//   colind and values have nnz elements; 0 <= colind[k] < cols;
+//   order().sorted: columns ascend within each row; order().unique: no column twice in a row.
+// Explicit zeros are entries like any other.
+#pragma once
+
+#include <lacuna/format/common.hpp>
+
+namespace lacuna {
+
+/// View of a CSR matrix; same constructor and accessors as the C++ Sparse BLAS. A const T makes
+/// all three arrays read-only.
+template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
+          space S = space::host>
+class csr_view {
+public:
+  using scalar_type = std::remove_const_t<T>;
+  using index_type = I;
+  using offset_type = O;
+  static constexpr space memory_space = S;
+  static_assert(detail::is_value<scalar_type>, "lacuna: values are float or double");
+  static_assert(detail::is_index<I> && detail::is_index<O>, "lacuna: indices are int32 or int64");
+
+  constexpr csr_view() = default;
+  constexpr csr_view(T* values, detail::like<T, O>* rowptr, detail::like<T, I>* colind,
+                     index<I> shape, O nnz, facts f = {})
+      : values_(values), rowptr_(rowptr), colind_(colind), shape_(shape), nnz_(nnz), facts_(f) {}
+  /// Over host ranges; throws size_mismatch if one is too short for the shape and nnz.
+  template <std::ranges::contiguous_range V, std::ranges::contiguous_range R,
+            std::ranges::contiguous_range C>
+    requires(S == space::host)
+  csr_view(V&& values, R&& rowptr, C&& colind, index<I> shape, O nnz, facts f = {})
+      : values_(detail::range_data("csr_view", "values", values, nnz)),
+        rowptr_(detail::range_data("csr_view", "rowptr", rowptr, std::int64_t{shape.row} + 1)),
+        colind_(detail::range_data("csr_view", "colind", colind, nnz)), shape_(shape), nnz_(nnz),
+        facts_(f) {
+    detail::require_shape("csr_view", shape.row, shape.col, nnz);
+  }
+  /// A read-only view of what a writable one shows.
+  template <class U>
+    requires(std::is_const_v<T> && std::is_same_v<U, scalar_type>)
+  constexpr csr_view(const csr_view<U, I, O, S>& a) // NOLINT(google-explicit-constructor)
+      : csr_view(a.values().data(), a.rowptr().data(), a.colind().data(), a.shape(), a.size(), a.order()) {}
+
+  constexpr vector_view<T, S> values() const { return {values_, nnz_}; }
+  constexpr vector_view<detail::like<T, O>, S> rowptr() const {
+    return {rowptr_, std::int64_t{shape_.row} + 1};
+  }
+  constexpr vector_view<detail::like<T, I>, S> colind() const { return {colind_, nnz_}; }
+  constexpr index<I> shape() const { return shape_; }
+  constexpr O size() const { return nnz_; }
+  constexpr facts order() const { return facts_; }
+
+private:
+  T* values_ = nullptr;
+  detail::like<T, O>* rowptr_ = nullptr;
+  detail::like<T, I>* colind_ = nullptr;
+  index<I> shape_{};
+  O nnz_ = 0;
+  facts facts_{};
+};
+
+template <class V, class R, class C, class I, class O>
+csr_view(V&&, R&&, C&&, index<I>, O)
+    -> csr_view<std::remove_reference_t<std::ranges::range_reference_t<V>>, I, O>;
+
+/// Owner. New memory is uninitialised: fill it, then state the order.
+template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
+          space S = space::host>
+class csr {
+public:
+  using scalar_type = T;
+  using index_type = I;
+  using offset_type = O;
+  using view_type = csr_view<T, I, O, S>;
+  using const_view_type = csr_view<const T, I, O, S>;
+  static constexpr space memory_space = S;
+
+  csr() = default;
+  csr(const context<S>& ctx, index<I> shape, O nnz, facts f = {}) : shape_(shape), facts_(f) {
+    detail::require_shape("csr", shape.row, shape.col, nnz);
+    rowptr_ = array<O, S>(ctx, std::int64_t{shape.row} + 1);
+    colind_ = array<I, S>(ctx, nnz);
+    values_ = array<T, S>(ctx, nnz);
+  }
+  /// Takes over arrays that fit the shape.
+  csr(index<I> shape, array<O, S> rowptr, array<I, S> colind, array<T, S> values, facts f)
+      : shape_(shape), rowptr_(std::move(rowptr)), colind_(std::move(colind)),
+        values_(std::move(values)), facts_(f) {}
+
+  view_type view() {
+    return {values_.data(), rowptr_.data(), colind_.data(), shape_, size(), facts_};
+  }
+  const_view_type view() const {
+    return {values_.data(), rowptr_.data(), colind_.data(), shape_, size(), facts_};
+  }
+  operator view_type() { return view(); }             // NOLINT(google-explicit-constructor)
+  operator const_view_type() const { return view(); } // NOLINT(google-explicit-constructor)
+
+  vector_view<T, S> values() { return values_.view(); }
+  vector_view<const T, S> values() const { return values_.view(); }
+  vector_view<O, S> rowptr() { return rowptr_.view(); }
+  vector_view<const O, S> rowptr() const { return rowptr_.view(); }
+  vector_view<I, S> colind() { return colind_.view(); }
+  vector_view<const I, S> colind() const { return colind_.view(); }
+  index<I> shape() const { return shape_; }
+  O size() const { return static_cast<O>(values_.size()); }
+  facts order() const { return facts_; }
+  /// States facts about the entries as they are now; check() holds the owner to them.
+  void state(facts f) { facts_ = f; }
+  [[nodiscard]] std::size_t bytes() const {
+    return rowptr_.bytes() + colind_.bytes() + values_.bytes();
+  }
+
+private:
+  index<I> shape_{};
+  array<O, S> rowptr_;
+  array<I, S> colind_;
+  array<T, S> values_;
+  facts facts_{};
+};
+
+} // namespace lacuna

@@ -1,0 +1,56 @@
+// check(ctx, a): tests the written invariants of a format and the facts its owner states.
+// Throws bad_input that names the first place where one is broken. O(nnz + rows); waits.
+#pragma once
+
+#include <lacuna/op/operand.hpp>
+
+namespace lacuna {
+
+namespace cpu {
+template <class T, class I, class O>
+LACUNA_EXPORT void check_csr(const host_context& ctx, csr_view<const T, I, O> a);
+template <class T, class I, class O>
+LACUNA_EXPORT void check_coo(const host_context& ctx, coo_view<const T, I, O> a);
+} // namespace cpu
+namespace gpu {
+template <class T, class I, class O>
+LACUNA_EXPORT void check_csr(const device_context& ctx, csr_view<const T, I, O, space::device> a);
+template <class T, class I, class O>
+LACUNA_EXPORT void check_coo(const device_context& ctx, coo_view<const T, I, O, space::device> a);
+} // namespace gpu
+
+namespace detail {
+template <class T, class I, class O, space S>
+void check_view(const context<S>& ctx, csr_view<const T, I, O, S> a) {
+  if constexpr (S == space::host) cpu::check_csr<T, I, O>(ctx, a);
+  else gpu::check_csr<T, I, O>(ctx, a);
+}
+template <class T, class I, class O, space S>
+void check_view(const context<S>& ctx, csc_view<const T, I, O, S> a) {
+  check_view(ctx, a.transpose());
+}
+template <class T, class I, class O, space S>
+void check_view(const context<S>& ctx, coo_view<const T, I, O, S> a) {
+  if constexpr (S == space::host) cpu::check_coo<T, I, O>(ctx, a);
+  else gpu::check_coo<T, I, O>(ctx, a);
+}
+template <class T, space S> void check_view(const context<S>&, dense_view<const T, S> a) {
+  const auto [rows, cols] = a.shape();
+  require_shape("dense", rows, cols, 0);
+  const std::int64_t least = a.order() == layout::row_major ? cols : rows;
+  if (a.ld() < least)
+    throw bad_input("dense: ld is " + std::to_string(a.ld()) + ", the least is " +
+                    std::to_string(least));
+}
+} // namespace detail
+
+template <space S, class A> void check(const context<S>& ctx, const A& a) {
+  const auto view = detail::const_view(a);
+  detail::require_same_space<S, decltype(view)>();
+  detail::check_view(ctx, view);
+}
+template <class A> void check(const A& a) {
+  check(default_context<decltype(detail::const_view(a))::memory_space>(), a);
+}
+
+} // namespace lacuna

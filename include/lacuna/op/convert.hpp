@@ -1,0 +1,238 @@
+// Conversion between coo, csr, csc and dense; sorting; merging of duplicates.
+//
+//   to_csr(ctx, a), to_csc, to_coo, to_dense   from any of the four formats, always a new owner
+//   sort(ctx, a)                               in place: coo by (row, column), csr and csc within rows / columns
+//   merge_duplicates(ctx, a, duplicates::sum)  a new owner, sorted and unique
+//
+// All are stable: entries of one row (one coordinate) keep their order, so sums of duplicates are
+// formed in stored order. Nothing is dropped: explicit zeros stay, duplicates stay until merged.
+// to_dense adds duplicates up. From dense, every element that is not 0 (NaN is not) becomes an entry.
+// Each waits for the device where the result's size must be known (from dense, merging).
+#pragma once
+
+#include <lacuna/op/copy.hpp>
+#include <lacuna/op/transpose.hpp>
+
+namespace lacuna {
+
+namespace cpu {
+template <class T, class I, class O>
+LACUNA_EXPORT csr<T, I, O> coo_to_csr(const host_context& ctx, coo_view<const T, I, O> a);
+template <class T, class I, class O>
+LACUNA_EXPORT coo<T, I, O> csr_to_coo(const host_context& ctx, csr_view<const T, I, O> a);
+template <class T, class I, class O>
+LACUNA_EXPORT csr<T, I, O> dense_to_csr(const host_context& ctx, dense_view<const T> a);
+template <class T, class I, class O>
+LACUNA_EXPORT void csr_to_dense(const host_context& ctx, csr_view<const T, I, O> a,
+                                dense_view<T> result);
+template <class T, class I, class O>
+LACUNA_EXPORT void sort_csr(const host_context& ctx, csr_view<T, I, O> a);
+template <class T, class I, class O>
+LACUNA_EXPORT void sort_coo(const host_context& ctx, coo_view<T, I, O> a);
+/// The input must be sorted.
+template <class T, class I, class O>
+LACUNA_EXPORT csr<T, I, O> merge_csr(const host_context& ctx, csr_view<const T, I, O> a,
+                                     duplicates rule);
+template <class T, class I, class O>
+LACUNA_EXPORT coo<T, I, O> merge_coo(const host_context& ctx, coo_view<const T, I, O> a,
+                                     duplicates rule);
+} // namespace cpu
+
+namespace gpu {
+template <class T, class I, class O> using csr_d = csr<T, I, O, space::device>;
+template <class T, class I, class O> using coo_d = coo<T, I, O, space::device>;
+template <class T, class I, class O>
+LACUNA_EXPORT csr_d<T, I, O> coo_to_csr(const device_context& ctx,
+                                        coo_view<const T, I, O, space::device> a);
+template <class T, class I, class O>
+LACUNA_EXPORT coo_d<T, I, O> csr_to_coo(const device_context& ctx,
+                                        csr_view<const T, I, O, space::device> a);
+template <class T, class I, class O>
+LACUNA_EXPORT csr_d<T, I, O> dense_to_csr(const device_context& ctx,
+                                          dense_view<const T, space::device> a);
+template <class T, class I, class O>
+LACUNA_EXPORT void csr_to_dense(const device_context& ctx, csr_view<const T, I, O, space::device> a,
+                                dense_view<T, space::device> result);
+template <class T, class I, class O>
+LACUNA_EXPORT void sort_csr(const device_context& ctx, csr_view<T, I, O, space::device> a);
+template <class T, class I, class O>
+LACUNA_EXPORT void sort_coo(const device_context& ctx, coo_view<T, I, O, space::device> a);
+/// The input must be sorted.
+template <class T, class I, class O>
+LACUNA_EXPORT csr_d<T, I, O> merge_csr(const device_context& ctx,
+                                       csr_view<const T, I, O, space::device> a, duplicates rule);
+template <class T, class I, class O>
+LACUNA_EXPORT coo_d<T, I, O> merge_coo(const device_context& ctx,
+                                       coo_view<const T, I, O, space::device> a, duplicates rule);
+} // namespace gpu
+
+namespace detail {
+
+template <class T, class I, class O, space S>
+csr<T, I, O, S> make_csr(const context<S>& ctx, coo_view<const T, I, O, S> a) {
+  if constexpr (S == space::host) return cpu::coo_to_csr<T, I, O>(ctx, a);
+  else return gpu::coo_to_csr<T, I, O>(ctx, a);
+}
+template <class T, class I, class O, space S>
+csr<T, I, O, S> make_csr(const context<S>& ctx, csr_view<const T, I, O, S> a) {
+  return copy_to(ctx, a);
+}
+template <class T, class I, class O, space S>
+csr<T, I, O, S> make_csr(const context<S>& ctx, csc_view<const T, I, O, S> a) {
+  return transpose_new(ctx, a.transpose());
+}
+template <class T, class I, class O, space S>
+coo<T, I, O, S> make_coo(const context<S>& ctx, csr_view<const T, I, O, S> a) {
+  if constexpr (S == space::host) return cpu::csr_to_coo<T, I, O>(ctx, a);
+  else return gpu::csr_to_coo<T, I, O>(ctx, a);
+}
+template <class T, class I, class O, space S>
+coo<T, I, O, S> make_coo(const context<S>& ctx, coo_view<const T, I, O, S> a) {
+  return copy_to(ctx, a);
+}
+template <class T, class I, class O, space S>
+coo<T, I, O, S> make_coo(const context<S>& ctx, csc_view<const T, I, O, S> a) {
+  const auto rows = transpose_new(ctx, a.transpose());
+  return make_coo(ctx, rows.view());
+}
+/// The transpose of a COO view is the same view with its index arrays exchanged.
+template <class T, class I, class O, space S>
+coo_view<const T, I, O, S> exchanged(coo_view<const T, I, O, S> a) {
+  return {a.values().data(), a.colind().data(), a.rowind().data(),
+          {a.shape().col, a.shape().row}, a.size(), {false, a.order().unique}};
+}
+template <class T, space S> dense_view<T, S> exchanged(dense_view<T, S> a) {
+  return {a.data(), {a.shape().col, a.shape().row},
+          a.order() == layout::row_major ? layout::column_major : layout::row_major, a.ld()};
+}
+template <class T, class I, class O, space S>
+csc<T, I, O, S> make_csc(const context<S>& ctx, csr_view<const T, I, O, S> a) {
+  return csc<T, I, O, S>(transpose_new(ctx, a));
+}
+template <class T, class I, class O, space S>
+csc<T, I, O, S> make_csc(const context<S>& ctx, csc_view<const T, I, O, S> a) {
+  return copy_to(ctx, a);
+}
+template <class T, class I, class O, space S>
+csc<T, I, O, S> make_csc(const context<S>& ctx, coo_view<const T, I, O, S> a) {
+  return csc<T, I, O, S>(make_csr(ctx, exchanged(a)));
+}
+template <class T, class I, class O, space S>
+void fill_dense(const context<S>& ctx, csr_view<const T, I, O, S> a, dense_view<T, S> result) {
+  if constexpr (S == space::host) cpu::csr_to_dense<T, I, O>(ctx, a, result);
+  else gpu::csr_to_dense<T, I, O>(ctx, a, result);
+}
+template <class T, class I, class O, space S>
+void fill_dense(const context<S>& ctx, csc_view<const T, I, O, S> a, dense_view<T, S> result) {
+  fill_dense(ctx, a.transpose(), exchanged(result));
+}
+template <class T, class I, class O, space S>
+void fill_dense(const context<S>& ctx, coo_view<const T, I, O, S> a, dense_view<T, S> result) {
+  const auto rows = make_csr(ctx, a);
+  fill_dense(ctx, rows.view(), result);
+}
+
+} // namespace detail
+
+template <space S, class A>
+  requires requires(const A& a) { detail::const_view(a).size(); }
+auto to_csr(const context<S>& ctx, const A& a) {
+  const auto view = detail::const_view(a);
+  detail::require_same_space<S, decltype(view)>();
+  return detail::make_csr(ctx, view);
+}
+template <space S, class A>
+  requires requires(const A& a) { detail::const_view(a).size(); }
+auto to_csc(const context<S>& ctx, const A& a) {
+  const auto view = detail::const_view(a);
+  detail::require_same_space<S, decltype(view)>();
+  return detail::make_csc(ctx, view);
+}
+template <space S, class A>
+  requires requires(const A& a) { detail::const_view(a).size(); }
+auto to_coo(const context<S>& ctx, const A& a) {
+  const auto view = detail::const_view(a);
+  detail::require_same_space<S, decltype(view)>();
+  return detail::make_coo(ctx, view);
+}
+/// From dense the widths are the caller's choice: to_csr<int32_t, int64_t>(ctx, d). Throws
+/// bad_input if they are too narrow.
+template <class I = index_t, class O = I, space S, class D>
+  requires requires(const D& d) { detail::const_view(d).ld(); }
+auto to_csr(const context<S>& ctx, const D& d) {
+  const auto view = detail::const_view(d);
+  using T = typename decltype(view)::scalar_type;
+  detail::require_same_space<S, decltype(view)>();
+  if constexpr (S == space::host) return cpu::dense_to_csr<T, I, O>(ctx, view);
+  else return gpu::dense_to_csr<T, I, O>(ctx, view);
+}
+template <class I = index_t, class O = I, space S, class D>
+  requires requires(const D& d) { detail::const_view(d).ld(); }
+auto to_csc(const context<S>& ctx, const D& d) {
+  using T = typename decltype(detail::const_view(d))::scalar_type;
+  return csc<T, I, O, S>(to_csr<I, O>(ctx, detail::exchanged(detail::const_view(d))));
+}
+template <class I = index_t, class O = I, space S, class D>
+  requires requires(const D& d) { detail::const_view(d).ld(); }
+auto to_coo(const context<S>& ctx, const D& d) { return to_coo(ctx, to_csr<I, O>(ctx, d)); }
+
+template <space S, class A>
+  requires requires(const A& a) { detail::const_view(a).size(); }
+auto to_dense(const context<S>& ctx, const A& a, layout l = layout::row_major) {
+  const auto view = detail::const_view(a);
+  using T = typename decltype(view)::scalar_type;
+  detail::require_same_space<S, decltype(view)>();
+  dense<T, S> result(ctx, {view.shape().row, view.shape().col}, l);
+  detail::fill_dense(ctx, view, result.view());
+  return result;
+}
+
+/// Needs scratch of at most about twice the matrix's own size, none if it is sorted already; if
+/// that fails, a is as it was.
+template <class T, class I, class O, space S>
+void sort(const context<S>& ctx, csr<T, I, O, S>& a) {
+  if (a.order().sorted) return;
+  if constexpr (S == space::host) cpu::sort_csr<T, I, O>(ctx, a.view());
+  else gpu::sort_csr<T, I, O>(ctx, a.view());
+  a.state({true, a.order().unique});
+}
+template <class T, class I, class O, space S>
+void sort(const context<S>& ctx, csc<T, I, O, S>& a) { sort(ctx, a.transpose()); }
+template <class T, class I, class O, space S>
+void sort(const context<S>& ctx, coo<T, I, O, S>& a) {
+  if (a.order().sorted) return;
+  if constexpr (S == space::host) cpu::sort_coo<T, I, O>(ctx, a.view());
+  else gpu::sort_coo<T, I, O>(ctx, a.view());
+  a.state({true, a.order().unique});
+}
+
+/// Works on a sorted copy if a is not stated to be sorted.
+template <class T, class I, class O, space S>
+csr<T, I, O, S> merge_duplicates(const context<S>& ctx, const csr<T, I, O, S>& a,
+                                 duplicates rule = duplicates::sum) {
+  if (!a.order().sorted) {
+    auto sorted = copy_to(ctx, a);
+    sort(ctx, sorted);
+    return merge_duplicates(ctx, sorted, rule);
+  }
+  if constexpr (S == space::host) return cpu::merge_csr<T, I, O>(ctx, a.view(), rule);
+  else return gpu::merge_csr<T, I, O>(ctx, a.view(), rule);
+}
+template <class T, class I, class O, space S>
+csc<T, I, O, S> merge_duplicates(const context<S>& ctx, const csc<T, I, O, S>& a,
+                                 duplicates rule = duplicates::sum) {
+  return csc<T, I, O, S>(merge_duplicates(ctx, a.transpose(), rule));
+}
+template <class T, class I, class O, space S>
+coo<T, I, O, S> merge_duplicates(const context<S>& ctx, const coo<T, I, O, S>& a,
+                                 duplicates rule = duplicates::sum) {
+  if (!a.order().sorted) {
+    auto sorted = copy_to(ctx, a);
+    sort(ctx, sorted);
+    return merge_duplicates(ctx, sorted, rule);
+  }
+  if constexpr (S == space::host) return cpu::merge_coo<T, I, O>(ctx, a.view(), rule);
+  else return gpu::merge_coo<T, I, O>(ctx, a.view(), rule);
+}
+
+} // namespace lacuna

@@ -1,0 +1,213 @@
+// y = A x and Y = A X, with A sparse (csr, csc) and x, X dense; scaled and transposed operands.
+//
+//   multiply(a, x, y)                               y = A x
+//   multiply(scaled(alpha, a), x, scaled(beta, z), y)   y = alpha A x + beta z; z may be y itself
+//   auto info = multiply_inspect(a, x, y);          work done once for a matrix
+//   multiply(info, a, x, y)                         and used again and again
+//
+// Each takes a context as an optional first argument; without one, the default context of the
+// operands' space. x is a vector (std::vector, std::span, array, vector_view) or a dense matrix.
+// y may not overlap x. With beta = 0 or no z, y is only written: what it held does not matter.
+//
+// Results are bitwise repeatable: on the host for any number of threads (transposed without info:
+// for a fixed number), on the device for the same device and inspection.
+#pragma once
+
+#include <lacuna/op/inspection.hpp>
+#include <lacuna/op/operand.hpp>
+
+namespace lacuna {
+
+namespace cpu {
+/// y = alpha A x + beta z; z is not read if beta is 0.
+template <class T, class I, class O>
+LACUNA_EXPORT void multiply_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
+                                vector_view<const T> x, T beta, vector_view<const T> z,
+                                vector_view<T> y);
+/// y = alpha A^T x + beta z. Scratch: the column windows of up to `threads` row ranges.
+template <class T, class I, class O>
+LACUNA_EXPORT void multiply_csr_transposed(const host_context& ctx, T alpha,
+                                           csr_view<const T, I, O> a, vector_view<const T> x,
+                                           T beta, vector_view<const T> z, vector_view<T> y);
+template <class T, class I, class O>
+LACUNA_EXPORT void multiply_csr_dense(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
+                                      dense_view<const T> x, T beta, dense_view<const T> z,
+                                      dense_view<T> y);
+template <class T, class I, class O>
+LACUNA_EXPORT void inspect_csr(const host_context& ctx, csr_view<const T, I, O> a,
+                               multiply_inspection<T, I, O, space::host>& result);
+} // namespace cpu
+
+namespace gpu {
+template <class T, class I, class O> using device_csr = csr_view<const T, I, O, space::device>;
+template <class T> using device_in = vector_view<const T, space::device>;
+template <class T> using device_out = vector_view<T, space::device>;
+
+/// y = alpha A x + beta z, queued. Without an inspection by split tiles, which suit
+/// any rows; with one, what the inspection chose.
+template <class T, class I, class O>
+LACUNA_EXPORT void multiply_csr(const device_context& ctx,
+                                const multiply_inspection<T, I, O, space::device>* info, T alpha,
+                                device_csr<T, I, O> a, device_in<T> x, T beta, device_in<T> z,
+                                device_out<T> y);
+template <class T, class I, class O>
+LACUNA_EXPORT void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                                      dense_view<const T, space::device> x, T beta,
+                                      dense_view<const T, space::device> z,
+                                      dense_view<T, space::device> y);
+/// Reads the row lengths and waits for their statistics.
+template <class T, class I, class O>
+LACUNA_EXPORT void inspect_csr(const device_context& ctx, device_csr<T, I, O> a,
+                               multiply_inspection<T, I, O, space::device>& result);
+} // namespace gpu
+
+} // namespace lacuna
+
+#include <lacuna/op/transpose.hpp>
+
+namespace lacuna {
+namespace detail {
+
+template <class T, class I, class O, space S>
+void multiply_vector(const context<S>& ctx, const operation_info_t* info,
+                     matrix_operand<T, I, O, S> a, dense_operand<vector_view<const T, S>> x,
+                     dense_operand<vector_view<const T, S>> z, vector_view<T, S> y) {
+  require_same_size("multiply", "x", x.x.size(), a.transposed ? "rows of A" : "columns of A",
+                    a.cols());
+  require_same_size("multiply", "y", y.size(), a.transposed ? "columns of A" : "rows of A",
+                    a.rows());
+  if (z.alpha != 0) require_same_size("multiply", "z", z.x.size(), "y", y.size());
+  require_apart<T>("multiply", "x", x.x.data(), x.x.size(), "y", y.data(), y.size());
+  const T alpha = static_cast<T>(a.alpha * x.alpha), beta = static_cast<T>(z.alpha);
+  const auto* found = find_inspection<T, I, O, S>(info, a);
+  if constexpr (S == space::host) {
+    if (!a.transposed) return cpu::multiply_csr<T, I, O>(ctx, alpha, a.a, x.x, beta, z.x, y);
+    if (found)
+      return cpu::multiply_csr<T, I, O>(ctx, alpha, found->transposed.view(), x.x, beta, z.x, y);
+    cpu::multiply_csr_transposed<T, I, O>(ctx, alpha, a.a, x.x, beta, z.x, y);
+  } else {
+    if (!a.transposed) return gpu::multiply_csr<T, I, O>(ctx, found, alpha, a.a, x.x, beta, z.x, y);
+    if (found)
+      return gpu::multiply_csr<T, I, O>(ctx, found, alpha, found->transposed.view(), x.x, beta, z.x,
+                                        y);
+    const auto t = transpose(ctx, a.a);
+    gpu::multiply_csr<T, I, O>(ctx, nullptr, alpha, t.view(), x.x, beta, z.x, y);
+  }
+}
+
+template <class T, class I, class O, space S>
+void multiply_dense(const context<S>& ctx, const operation_info_t* info,
+                    matrix_operand<T, I, O, S> a, dense_operand<dense_view<const T, S>> x,
+                    dense_operand<dense_view<const T, S>> z, dense_view<T, S> y) {
+  require_same_size("multiply", "rows of X", x.x.shape().row,
+                    a.transposed ? "rows of A" : "columns of A", a.cols());
+  require_same_size("multiply", "rows of Y", y.shape().row,
+                    a.transposed ? "columns of A" : "rows of A", a.rows());
+  require_same_size("multiply", "columns of X", x.x.shape().col, "columns of Y", y.shape().col);
+  if (z.alpha != 0) {
+    require_same_size("multiply", "rows of Z", z.x.shape().row, "rows of Y", y.shape().row);
+    require_same_size("multiply", "columns of Z", z.x.shape().col, "columns of Y", y.shape().col);
+  }
+  require_apart<T>("multiply", "X", x.x.data(), extent(x.x), "Y", y.data(), extent(y));
+  const T alpha = static_cast<T>(a.alpha * x.alpha), beta = static_cast<T>(z.alpha);
+  const auto run = [&](csr_view<const T, I, O, S> matrix) {
+    if constexpr (S == space::host)
+      cpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
+    else gpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
+  };
+  if (!a.transposed) return run(a.a);
+  if (const auto* found = find_inspection<T, I, O, S>(info, a)) return run(found->transposed.view());
+  const auto t = transpose(ctx, a.a);
+  run(t.view());
+}
+
+/// Unwraps operands and picks the vector or the dense form; Z may be `no_addend`.
+struct no_addend {};
+template <space S, class A, class X, class Z, class Y>
+void multiply_unwrapped(const context<S>& ctx, const operation_info_t* info, const A& a, const X& x,
+                        const Z& z, Y&& y) {
+  const auto a_op = operand(a);
+  const auto x_op = operand(x);
+  const auto y_view = mutable_view(y);
+  using T = typename decltype(a_op)::scalar_type;
+  require_same_space<S, decltype(a_op), decltype(x_op), decltype(y_view)>();
+  require_same_value<T, decltype(a_op), decltype(x_op), dense_operand<decltype(y_view)>>();
+  auto z_op = x_op;
+  z_op.alpha = 0;
+  if constexpr (!std::is_same_v<Z, no_addend>) z_op = operand(z);
+  if constexpr (requires { x_op.x.ld(); }) multiply_dense(ctx, info, a_op, x_op, z_op, y_view);
+  else multiply_vector(ctx, info, a_op, x_op, z_op, y_view);
+}
+
+template <class A> const auto& default_context_of() {
+  return default_context<operand_t<A>::memory_space>();
+}
+
+} // namespace detail
+
+template <class A, class X, class Y>
+  requires(detail::is_matrix_operand<A>)
+void multiply(const A& a, const X& x, Y&& y) {
+  detail::multiply_unwrapped(detail::default_context_of<A>(), nullptr, a, x, detail::no_addend{}, y);
+}
+template <class A, class X, class Z, class Y>
+  requires(detail::is_matrix_operand<A>)
+void multiply(const A& a, const X& x, const Z& z, Y&& y) {
+  detail::multiply_unwrapped(detail::default_context_of<A>(), nullptr, a, x, z, y);
+}
+template <space S, class A, class X, class Y>
+void multiply(const context<S>& ctx, const A& a, const X& x, Y&& y) {
+  detail::multiply_unwrapped(ctx, nullptr, a, x, detail::no_addend{}, y);
+}
+template <space S, class A, class X, class Z, class Y>
+  requires(detail::is_matrix_operand<A>)
+void multiply(const context<S>& ctx, const A& a, const X& x, const Z& z, Y&& y) {
+  detail::multiply_unwrapped(ctx, nullptr, a, x, z, y);
+}
+template <class A, class X, class Y>
+void multiply(const operation_info_t& info, const A& a, const X& x, Y&& y) {
+  detail::multiply_unwrapped(detail::default_context_of<A>(), &info, a, x, detail::no_addend{}, y);
+}
+template <class A, class X, class Z, class Y>
+void multiply(const operation_info_t& info, const A& a, const X& x, const Z& z, Y&& y) {
+  detail::multiply_unwrapped(detail::default_context_of<A>(), &info, a, x, z, y);
+}
+template <space S, class A, class X, class Y>
+void multiply(const context<S>& ctx, const operation_info_t& info, const A& a, const X& x, Y&& y) {
+  detail::multiply_unwrapped(ctx, &info, a, x, detail::no_addend{}, y);
+}
+template <space S, class A, class X, class Z, class Y>
+void multiply(const context<S>& ctx, const operation_info_t& info, const A& a, const X& x,
+              const Z& z, Y&& y) {
+  detail::multiply_unwrapped(ctx, &info, a, x, z, y);
+}
+
+/// Looks at A once. For transposed(a) it keeps a transposed copy of A, values included: inspect
+/// again when A's values change. For a plain A on the device it chooses the kernel from the row
+/// lengths, and only the pattern must stay. Costs about one pass over the row pointers (plain) or
+/// one transposition; waits for the device.
+template <space S, class A, class X, class Y>
+operation_info_t multiply_inspect(const context<S>& ctx, const A& a, const X&, const Y&) {
+  const auto op = detail::operand(a);
+  using Op = decltype(op);
+  using T = typename Op::scalar_type;
+  using I = typename Op::index_type;
+  using O = typename Op::offset_type;
+  detail::require_same_space<S, Op>();
+  auto result = std::make_shared<multiply_inspection<T, I, O, S>>();
+  result->rowptr = op.a.rowptr().data();
+  result->nnz = op.a.size();
+  if (op.transposed) result->transposed = transpose(ctx, op.a);
+  const csr_view<const T, I, O, S> used =
+      op.transposed ? std::as_const(result->transposed).view() : op.a;
+  if constexpr (S == space::host) cpu::inspect_csr<T, I, O>(ctx, used, *result);
+  else gpu::inspect_csr<T, I, O>(ctx, used, *result);
+  return operation_info_t(std::move(result), {op.rows(), op.cols()});
+}
+template <class A, class X, class Y>
+  requires(detail::is_matrix_operand<A>)
+operation_info_t multiply_inspect(const A& a, const X& x, const Y& y) {
+  return multiply_inspect(detail::default_context_of<A>(), a, x, y);
+}
+
+} // namespace lacuna

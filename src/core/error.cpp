@@ -1,0 +1,61 @@
+#include <lacuna/core/checked.hpp>
+#include <lacuna/core/error.hpp>
+#include <lacuna/format/common.hpp>
+
+#include <atomic>
+
+#include <fmt/format.h>
+
+namespace lacuna {
+
+namespace detail {
+
+void throw_size_mismatch(std::string_view op, std::string_view left, std::int64_t left_size,
+                         std::string_view right, std::int64_t right_size) {
+  throw size_mismatch(fmt::format("{}: {} ({}) and {} ({}) must be equal", op, left, left_size,
+                                  right, right_size));
+}
+
+void throw_does_not_fit(std::string_view what, std::int64_t value, int bits) {
+  throw bad_input(
+      fmt::format("{} = {} does not fit {}-bit indices; use 64-bit ones", what, value, bits));
+}
+
+void throw_short_range(const char* format, const char* what, std::int64_t size,
+                       std::int64_t needed) {
+  throw size_mismatch(
+      fmt::format("{}: {} has {} elements, {} are needed", format, what, size, needed));
+}
+
+void throw_bad_shape(const char* format, std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
+  throw bad_input(
+      fmt::format("{}: negative size: {} rows, {} columns, {} entries", format, rows, cols, nnz));
+}
+
+namespace {
+constexpr std::int64_t int32_max = std::numeric_limits<std::int32_t>::max();
+std::atomic<std::int64_t> current_narrow_limit{int32_max};
+} // namespace
+
+std::int64_t narrow_limit() noexcept { return current_narrow_limit.load(std::memory_order_relaxed); }
+std::int64_t set_narrow_limit(std::int64_t limit) noexcept {
+  return current_narrow_limit.exchange(limit > 0 && limit < int32_max ? limit : int32_max);
+}
+
+} // namespace detail
+
+std::int64_t checked_add(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (a < 0 || b < 0 || __builtin_add_overflow(a, b, &result))
+    throw bad_input(fmt::format("size {} + {} is negative or does not fit 64 bits", a, b));
+  return result;
+}
+
+std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &result))
+    throw bad_input(fmt::format("size {} * {} is negative or does not fit 64 bits", a, b));
+  return result;
+}
+
+} // namespace lacuna

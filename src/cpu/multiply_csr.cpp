@@ -1,0 +1,59 @@
+// y = alpha A x + beta z on the host: shares of equal rows and entries a thread, long rows shared.
+// Memory-bound: nnz (sizeof T + sizeof I) + rows (sizeof O + sizeof T) + cols sizeof T bytes move.
+#include <lacuna/op/multiply.hpp>
+
+#include <cmath>
+
+#include "cpu/shares.hpp"
+
+namespace lacuna::cpu {
+
+template <class T, class I, class O>
+void multiply_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
+                  vector_view<const T> x, T beta, vector_view<const T> z, vector_view<T> y) {
+  const row_arguments<T, I, O> p{a.rowptr().data(), a.colind().data(), a.values().data(), x.data(),
+                                 z.data(),          y.data(),          alpha,             beta};
+  const auto& kernels = best_row_kernels<T, I, O>();
+  array<T> sums;
+  for_each_share(
+      ctx, p.rowptr, a.shape().row, [&](std::int64_t slots) { sums = array<T>(ctx, slots); },
+      [&](std::int64_t first, std::int64_t last) { kernels.rows(p, first, last); },
+      [&](std::int64_t, std::int64_t first, std::int64_t last, std::int64_t slot) {
+        sums[slot] = kernels.piece(p, first, last);
+      },
+      [&](std::int64_t row, std::int64_t first, std::int64_t last) {
+        T sum{0};
+        for (std::int64_t slot = first; slot < last; ++slot) sum += sums[slot];
+        store_sum(p, row, 0, sum);
+      });
+}
+
+template <class T, class I, class O>
+void inspect_csr(const host_context& ctx, csr_view<const T, I, O> a,
+                 multiply_inspection<T, I, O, space::host>& result) {
+  (void)ctx;
+  const O* rowptr = a.rowptr().data();
+  const std::int64_t rows = a.shape().row;
+  if (rows == 0) return;
+  row_statistics& found = result.statistics;
+  found.mean = static_cast<double>(a.size()) / static_cast<double>(rows);
+  double squares = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t length = rowptr[row + 1] - rowptr[row];
+    const double off = static_cast<double>(length) - found.mean;
+    squares += off * off;
+    found.longest = std::max(found.longest, length);
+    found.empty += length == 0 ? 1 : 0;
+  }
+  found.deviation = std::sqrt(squares / static_cast<double>(rows));
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template void multiply_csr<T, I, O>(const host_context&, T, csr_view<const T, I, O>,             \
+                                      vector_view<const T>, T, vector_view<const T>,               \
+                                      vector_view<T>);                                             \
+  template void inspect_csr<T, I, O>(const host_context&, csr_view<const T, I, O>,                 \
+                                     multiply_inspection<T, I, O, space::host>&);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::cpu

@@ -1,0 +1,166 @@
+#include <cstdio>
+#include <limits>
+
+#include "core/memory.hpp"
+#include "gpu/parts/cuda.cuh"
+#include <lacuna/core/context.hpp>
+#include <lacuna/core/error.hpp>
+#include <lacuna/op/copy.hpp>
+
+namespace lacuna {
+
+namespace gpu {
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  (void)cudaGetLastError(); // a failed call must not be reported again by the next one
+  const std::string message = std::string(what) + ": " + cudaGetErrorString(status) + " (" +
+                              cudaGetErrorName(status) + ")";
+  if (status == cudaErrorMemoryAllocation) throw out_of_memory(message, 0);
+  throw device_error(message);
+}
+
+unsigned blocks_for(std::int64_t threads) {
+  const std::int64_t blocks = (threads + block_threads - 1) / block_threads;
+  if (blocks > std::numeric_limits<std::int32_t>::max())
+    throw unsupported("a launch of " + std::to_string(threads) + " threads is beyond CUDA's grid");
+  return static_cast<unsigned>(blocks);
+}
+
+} // namespace gpu
+
+using gpu::check;
+
+/// Owns the stream (if it made it) and the pool; arrays hold a reference, so it outlives them.
+struct device_context::state {
+  int device = 0;
+  cudaStream_t stream = nullptr;
+  bool owns_stream = false;
+  cudaMemPool_t pool = nullptr;
+  device_properties properties;
+
+  explicit state(const device_options& options) : device(options.device) {
+    const int count = device_count();
+    if (device < 0 || device >= count)
+      throw device_error("device " + std::to_string(device) + " is not there: " +
+                         std::to_string(count) + " found");
+    const gpu::device_guard guard(device);
+    cudaDeviceProp p{};
+    check(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties");
+    int clock_khz = 0;
+    check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, device),
+          "cudaDeviceGetAttribute");
+    properties = {p.name,
+                  10 * p.major + p.minor,
+                  p.multiProcessorCount,
+                  p.totalGlobalMem,
+                  static_cast<std::size_t>(p.l2CacheSize),
+                  p.sharedMemPerBlockOptin,
+                  clock_khz,
+                  p.memoryBusWidth};
+
+    cudaMemPoolProps pool_properties{};
+    pool_properties.allocType = cudaMemAllocationTypePinned;
+    pool_properties.location = {cudaMemLocationTypeDevice, device};
+    check(cudaMemPoolCreate(&pool, &pool_properties), "cudaMemPoolCreate");
+    // Keep what was mapped: with the default threshold 0 every wait gives it back, and mapping it
+    // again costs 1.4 ms per GB (measured on an H200).
+    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();
+    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
+          "cudaMemPoolSetAttribute");
+    stream = options.stream;
+    if (stream == nullptr && !options.legacy_stream) {
+      check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+      owns_stream = true;
+    }
+  }
+  // The process may be past the driver's own shutdown: failures here have nobody to tell.
+  ~state() {
+    if (pool != nullptr) (void)cudaMemPoolDestroy(pool);
+    if (owns_stream) (void)cudaStreamDestroy(stream);
+  }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+};
+
+int device_count() noexcept {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return 0;
+  }
+  return count;
+}
+
+device_context::context(device_options options) : state_(std::make_shared<state>(options)) {}
+int device_context::device() const noexcept { return state_->device; }
+CUstream_st* device_context::stream() const noexcept { return state_->stream; }
+const device_properties& device_context::properties() const noexcept { return state_->properties; }
+
+void device_context::synchronize() const {
+  const gpu::device_guard guard(state_->device);
+  check(cudaStreamSynchronize(state_->stream), "synchronize");
+}
+
+void device_context::trim() const {
+  synchronize();
+  check(cudaMemPoolTrimTo(state_->pool, 0), "cudaMemPoolTrimTo");
+}
+
+void* device_context::allocate(std::size_t bytes) const {
+  if (bytes == 0) return nullptr;
+  if (!detail::allocation_allowed(space::device, bytes))
+    detail::throw_out_of_memory(space::device, bytes);
+  const gpu::device_guard guard(state_->device);
+  void* p = nullptr;
+  if (cudaMallocFromPoolAsync(&p, bytes, state_->pool, state_->stream) != cudaSuccess) {
+    // Other streams' frees may not have run yet, and fragments may be in the way: settle both, once.
+    (void)cudaGetLastError();
+    trim();
+    if (cudaMallocFromPoolAsync(&p, bytes, state_->pool, state_->stream) != cudaSuccess) {
+      (void)cudaGetLastError();
+      detail::throw_out_of_memory(space::device, bytes);
+    }
+  }
+  detail::note_allocated(space::device, bytes);
+  return p;
+}
+
+void device_context::deallocate(void* p, std::size_t bytes) const noexcept {
+  if (p == nullptr) return;
+  (void)cudaFreeAsync(p, state_->stream);
+  detail::note_freed(space::device, bytes);
+}
+
+template <> const device_context& default_context<space::device>() {
+  static const device_context ctx({.device = 0, .stream = nullptr, .legacy_stream = true});
+  return ctx;
+}
+
+namespace detail {
+
+void copy_bytes(const host_context&, void* to, const void* from, std::size_t bytes,
+                space from_space) {
+  if (bytes == 0) return;
+  if (from_space == space::host) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  // The view does not say which stream last wrote it: wait for all of them.
+  check(cudaDeviceSynchronize(), "copy_to host");
+  check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "copy_to host");
+}
+
+void copy_bytes(const device_context& ctx, void* to, const void* from, std::size_t bytes,
+                space from_space) {
+  if (bytes == 0) return;
+  const gpu::device_guard guard(ctx.device());
+  check(cudaMemcpyAsync(to, from, bytes,
+                        from_space == space::host ? cudaMemcpyHostToDevice
+                                                  : cudaMemcpyDeviceToDevice,
+                        ctx.stream()),
+        "copy_to device");
+}
+
+} // namespace detail
+} // namespace lacuna

@@ -1,0 +1,344 @@
+// Y = alpha A X + beta Z on the device, A in CSR, X one or several columns. Two kernels:
+//   rows:  a group of 1..32 lanes a row, for rows of like length;
+//   tiles: a block takes 2048 neighbouring entries, of whole rows where the longest fits, else of
+//          equal shares of rows and entries (Merrill and Garland 2016), for any rows.
+// Neither uses atomics; every sum is formed in an order fixed by the matrix and the tuning.
+//
+// Bytes that must move: nnz (sizeof T + sizeof I) + rows (sizeof O + sizeof T) + cols sizeof T.
+#include "gpu/multiply_csr.cuh"
+
+#include "gpu/parts/merge_path.cuh"
+#include <lacuna/core/error.hpp>
+
+namespace lacuna::gpu {
+namespace {
+
+/// Columns of X that one block multiplies its tile with before the next block takes over.
+constexpr int columns_per_block = 8;
+/// Rows that weigh as much as an entry when whole-row tiles are cut: bounds empty rows in a tile.
+constexpr int rows_per_item = 8;
+/// Products that a whole block sums together; shorter rows are left to a warp or a few lanes.
+constexpr int very_long_row = 512;
+
+/// Loads what no other thread reads, past L1: the cache is kept for x.
+__device__ inline float load_once(const float* p) {
+  float v;
+  asm("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
+  return v;
+}
+__device__ inline double load_once(const double* p) {
+  double v;
+  asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
+  return v;
+}
+__device__ inline std::int32_t load_once(const std::int32_t* p) {
+  std::int32_t v;
+  asm("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
+__device__ inline std::int64_t load_once(const std::int64_t* p) {
+  std::int64_t v;
+  asm("ld.global.nc.L1::no_allocate.s64 %0, [%1];" : "=l"(v) : "l"(p));
+  return v;
+}
+
+/// Sum over a full warp, the same in every lane.
+template <class T> __device__ T warp_sum(T sum) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+  return sum;
+}
+
+/// A row by `lanes` neighbouring lanes. `unroll` entries a lane are loaded before the first is
+/// used: the loads in flight, not the arithmetic, set the speed.
+template <int lanes, int unroll, class T, class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    multiply_rows_kernel(const multiply_arguments<T, I, O> p) {
+  const std::int64_t row = thread_index() / lanes;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  if (row >= p.rows) return; // a group leaves as a whole
+  const O begin = p.rowptr[row];
+  // Counts down what is left of the row, so that nothing overflows near 2^31 entries.
+  O left = p.rowptr[row + 1] - begin - lane;
+  const I* columns = p.colind + begin + lane;
+  const T* values = p.values + begin + lane;
+  T sum{0};
+  for (; left > 0; left -= lanes * unroll, columns += lanes * unroll, values += lanes * unroll) {
+    I column[unroll];
+    T value[unroll], gathered[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      const bool inside = left > u * lanes;
+      column[u] = inside ? __ldg(columns + u * lanes) : I{-1};
+      value[u] = inside ? __ldg(values + u * lanes) : T{0};
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) gathered[u] = column[u] >= 0 ? __ldg(p.x + column[u]) : T{0};
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum += value[u] * gathered[u];
+  }
+  const unsigned group = (0xffffffffu >> (32 - lanes)) << (threadIdx.x % 32 / lanes * lanes);
+#pragma unroll
+  for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(group, sum, step, lanes);
+  if (lane == 0) p.y[row] = finish(p.alpha, sum, p.beta, p.z, row);
+}
+
+template <int lanes, int unroll, class T, class I, class O>
+void launch_rows(const device_context& ctx, const multiply_arguments<T, I, O>& p) {
+  multiply_rows_kernel<lanes, unroll>
+      <<<blocks_for(p.rows * lanes), block_threads, 0, ctx.stream()>>>(p);
+  check_launch("multiply_rows_kernel");
+}
+
+/// Where each tile begins. Split tiles are equal shares of the merge list of rows and entries;
+/// whole-row tiles begin with the row that brings entries + rows / 8 to a multiple of the share.
+template <class I, class O>
+__global__ void find_tiles_kernel(const O* rowptr, std::int64_t rows, std::int64_t entries,
+                                  tile_shape shape, std::int64_t tiles, tile_start<I, O>* starts) {
+  const std::int64_t tile = thread_index();
+  if (tile > tiles) return;
+  const std::int64_t d = tile * shape.share;
+  if (shape.split) {
+    const std::int64_t path = min(d, rows + entries);
+    const std::int64_t row = merge_path_row(
+        path, rows, entries, [=](std::int64_t r) { return static_cast<std::int64_t>(rowptr[r + 1]); });
+    starts[tile] = {static_cast<I>(row), static_cast<O>(path - row)};
+    return;
+  }
+  std::int64_t low = 0, high = rows;
+  while (low < high) {
+    const std::int64_t middle = (low + high) / 2;
+    if (rowptr[middle] + middle / rows_per_item < d) low = middle + 1;
+    else high = middle;
+  }
+  const std::int64_t row = tile == tiles ? rows : low;
+  starts[tile] = {static_cast<I>(row), rowptr[row]};
+}
+
+/// Where product k of a tile is kept: one gap every 128 bytes, so that lanes that walk rows of 8,
+/// 16 or 32 entries do not all meet in one bank.
+template <class T> __device__ constexpr int padded(int k) {
+  return k + k / static_cast<int>(128 / sizeof(T));
+}
+
+/// A tile of neighbouring entries a block: products go to shared memory, then each row's are
+/// summed by a few lanes. `mixed` tiles may hold long rows, left to a warp or to the whole block.
+/// The launch bounds hold the registers down, to keep 4 or 5 blocks an SM, without spilling.
+template <tile_kind kind, bool several, class T, class I, class O>
+__global__ void __launch_bounds__(block_threads, sizeof(I) == 4 && !several ? 5 : 4)
+    multiply_tiles_kernel(const multiply_arguments<T, I, O> p,
+                          const tile_start<I, O>* __restrict__ starts, std::int64_t tiles,
+                          I* __restrict__ carry_row, T* __restrict__ carry_sum) {
+  constexpr bool split = kind == tile_kind::split, mixed = kind != tile_kind::short_rows;
+  constexpr int warps = block_threads / 32;
+  __shared__ T products[padded<T>(tile_capacity)];
+  __shared__ T warp_sums[warps];
+  __shared__ int long_rows[tile_capacity / 32], very_long_rows[tile_capacity / very_long_row];
+  __shared__ int long_count, very_long_count;
+
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t tile = blockIdx.x;
+  const tile_start<I, O> begin_of_tile = starts[tile], end_of_tile = starts[tile + 1];
+  const std::int64_t first_row = begin_of_tile.row;
+  const O first_entry = begin_of_tile.entry;
+  const int rows = static_cast<int>(end_of_tile.row - first_row);
+  const int entries = static_cast<int>(end_of_tile.entry - first_entry);
+  if (mixed && thread == 0) long_count = very_long_count = 0;
+
+  I column[tile_items_per_thread];
+  T value[tile_items_per_thread];
+#pragma unroll
+  for (int u = 0; u < tile_items_per_thread; ++u) {
+    const int k = thread + u * block_threads;
+    column[u] = k < entries ? load_once(p.colind + first_entry + k) : I{-1};
+    value[u] = k < entries ? load_once(p.values + first_entry + k) : T{0};
+  }
+
+  // A split tile ends inside one more row, whose sum is carried to the tile where it ends.
+  const int segments = split ? rows + 1 : rows;
+  const O* rowptr = p.rowptr + first_row;
+  const auto segment_begin = [&](int s) {
+    return split && s == 0 ? 0 : static_cast<int>(rowptr[s] - first_entry);
+  };
+  const auto segment_end = [&](int s) {
+    return split && s == rows ? entries : static_cast<int>(rowptr[s + 1] - first_entry);
+  };
+  const int mean = entries / max(segments, 1);
+  const int lanes = mean < 20 ? 1 : mean < 96 ? 2 : 8;
+  const int lane = thread % lanes, warp_lane = thread % 32, warp = thread / 32;
+
+  const std::int64_t first_column = several ? std::int64_t{blockIdx.y} * columns_per_block : 0;
+  const std::int64_t last_column = several ? min(p.columns, first_column + columns_per_block) : 1;
+  for (std::int64_t j = first_column; j < last_column; ++j) {
+    const auto store = [&](int s, T sum) {
+      if (!split || s < rows)
+        p.y[j * p.y_stride + first_row + s] =
+            finish(p.alpha, sum, p.beta, p.z + j * p.z_stride, first_row + s);
+      else {
+        carry_sum[j * tiles + tile] = sum;
+        carry_row[tile] = end_of_tile.row;
+      }
+    };
+    const T* x = p.x + j * p.x_stride;
+#pragma unroll
+    for (int u = 0; u < tile_items_per_thread; ++u)
+      if (column[u] >= 0)
+        products[padded<T>(thread + u * block_threads)] = value[u] * __ldg(x + column[u]);
+    __syncthreads();
+
+    // All lanes make the same number of rounds: the shuffles need every one of them.
+    for (int base = 0; base < segments; base += block_threads / lanes) {
+      const int s = base + thread / lanes;
+      int begin = 0, end = 0;
+      if (s < segments) {
+        begin = segment_begin(s);
+        end = segment_end(s);
+      }
+      const bool is_long = mixed && end - begin > 32 * lanes;
+      T sum{0};
+      if (!is_long)
+        for (int k = begin + lane; k < end; k += lanes) sum += products[padded<T>(k)];
+      for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+      if (lane == 0 && s < segments) {
+        if (!is_long) store(s, sum);
+        else if (end - begin <= very_long_row) long_rows[atomicAdd(&long_count, 1)] = s;
+        else very_long_rows[atomicAdd(&very_long_count, 1)] = s;
+      }
+    }
+    if constexpr (mixed) {
+      __syncthreads();
+      for (int i = warp; i < long_count; i += warps) {
+        const int s = long_rows[i], end = segment_end(s);
+        T sum{0};
+        for (int k = segment_begin(s) + warp_lane; k < end; k += 32) sum += products[padded<T>(k)];
+        sum = warp_sum(sum);
+        if (warp_lane == 0) store(s, sum);
+      }
+      for (int i = 0; i < very_long_count; ++i) {
+        const int s = very_long_rows[i], end = segment_end(s);
+        T sum{0};
+        for (int k = segment_begin(s) + thread; k < end; k += block_threads)
+          sum += products[padded<T>(k)];
+        sum = warp_sum(sum);
+        if (warp_lane == 0) warp_sums[warp] = sum;
+        __syncthreads();
+        if (warp == 0) {
+          sum = warp_sum(warp_lane < warps ? warp_sums[warp_lane] : T{0});
+          if (warp_lane == 0) store(s, sum);
+        }
+        __syncthreads();
+      }
+    }
+    if (j + 1 < last_column) {
+      __syncthreads(); // the next column overwrites products and lists
+      if (mixed && thread == 0) long_count = very_long_count = 0;
+    }
+  }
+}
+
+/// Adds the open sums of tiles to the rows they belong to: a warp for each run of tiles that end
+/// in the same row, each lane in tile order.
+template <class T, class I, class O>
+__global__ void add_carries_kernel(const multiply_arguments<T, I, O> p, std::int64_t tiles,
+                                   const I* __restrict__ carry_row,
+                                   const T* __restrict__ carry_sum) {
+  const std::int64_t tile = thread_index() / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (tile >= tiles) return;
+  const I row = carry_row[tile];
+  if (row >= p.rows || (tile > 0 && carry_row[tile - 1] == row)) return;
+  for (std::int64_t j = 0; j < p.columns; ++j) {
+    T sum{0};
+    for (std::int64_t t = tile + lane; t < tiles && carry_row[t] == row; t += 32)
+      sum += carry_sum[j * tiles + t];
+    sum = warp_sum(sum);
+    if (lane == 0) p.y[j * p.y_stride + row] += p.alpha * sum;
+  }
+}
+
+template <class T, class I, class O>
+void multiply_rows(const device_context& ctx, const multiply_arguments<T, I, O>& p, int lanes) {
+  switch (lanes) {
+  case 1: return launch_rows<1, 4>(ctx, p);
+  case 2: return launch_rows<2, 4>(ctx, p);
+  case 4: return launch_rows<4, 4>(ctx, p);
+  case 8: return launch_rows<8, 4>(ctx, p);
+  case 16: return launch_rows<16, 4>(ctx, p);
+  default: return launch_rows<32, 4>(ctx, p);
+  }
+}
+
+} // namespace
+
+template <class I, class O>
+array<tile_start<I, O>, space::device> find_tiles(const device_context& ctx, const O* rowptr,
+                                                  std::int64_t rows, std::int64_t entries,
+                                                  tile_shape shape) {
+  const std::int64_t items = entries + (shape.split ? rows : rows / rows_per_item);
+  const std::int64_t tiles = std::max<std::int64_t>((items + shape.share - 1) / shape.share, 1);
+  array<tile_start<I, O>, space::device> starts(ctx, tiles + 1);
+  find_tiles_kernel<<<blocks_for(tiles + 1), block_threads, 0, ctx.stream()>>>(
+      rowptr, rows, entries, shape, tiles, starts.data());
+  check_launch("find_tiles_kernel");
+  return starts;
+}
+
+template <class T, class I, class O>
+void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>& p, tile_kind kind,
+                    const array<tile_start<I, O>, space::device>& starts) {
+  if (p.columns == 0) return;
+  const std::int64_t tiles = starts.size() - 1;
+  const dim3 grid(blocks_for(tiles * block_threads),
+                  static_cast<unsigned>((p.columns + columns_per_block - 1) / columns_per_block));
+  const auto launch = [&](auto kind_constant, auto several, I* carry_row, T* carry_sum) {
+    multiply_tiles_kernel<kind_constant(), several()><<<grid, block_threads, 0, ctx.stream()>>>(
+        p, starts.data(), tiles, carry_row, carry_sum);
+    check_launch("multiply_tiles_kernel");
+  };
+  using short_rows = std::integral_constant<tile_kind, tile_kind::short_rows>;
+  using whole_rows = std::integral_constant<tile_kind, tile_kind::whole_rows>;
+  using split_rows = std::integral_constant<tile_kind, tile_kind::split>;
+  if (kind == tile_kind::short_rows && p.columns == 1)
+    return launch(short_rows{}, std::false_type{}, nullptr, nullptr);
+  if (kind == tile_kind::whole_rows && p.columns == 1)
+    return launch(whole_rows{}, std::false_type{}, nullptr, nullptr);
+  if (kind != tile_kind::split) return launch(whole_rows{}, std::true_type{}, nullptr, nullptr);
+
+  array<I, space::device> carry_row(ctx, tiles);
+  array<T, space::device> carry_sum(ctx, checked_mul(tiles, p.columns));
+  if (p.columns == 1)
+    launch(split_rows{}, std::false_type{}, carry_row.data(), carry_sum.data());
+  else launch(split_rows{}, std::true_type{}, carry_row.data(), carry_sum.data());
+  add_carries_kernel<<<blocks_for(tiles * 32), block_threads, 0, ctx.stream()>>>(
+      p, tiles, carry_row.data(), carry_sum.data());
+  check_launch("add_carries_kernel");
+}
+
+template <class T, class I, class O>
+void multiply_csr(const device_context& ctx,
+                  const multiply_inspection<T, I, O, space::device>* info, T alpha,
+                  device_csr<T, I, O> a, device_in<T> x, T beta, device_in<T> z, device_out<T> y) {
+  if (y.empty()) return;
+  const device_guard guard(ctx.device());
+  const auto p = make_arguments(alpha, a, x.data(), beta, z.data(), y.data());
+  if (info == nullptr)
+    return multiply_tiles(ctx, p, tile_kind::split,
+                          find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, tile_shape{}));
+  if (info->kernel.method == spmv_method::rows) return multiply_rows(ctx, p, info->kernel.lanes);
+  multiply_tiles(ctx, p, kind_of_tiles(info->kernel, info->statistics), info->tiles);
+}
+
+#define LACUNA_INSTANTIATE_TILES(I, O)                                                             \
+  template array<tile_start<I, O>, space::device> find_tiles<I, O>(                                \
+      const device_context&, const O*, std::int64_t, std::int64_t, tile_shape);
+LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_TILES)
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template void multiply_tiles<T, I, O>(const device_context&,                                     \
+                                        const multiply_arguments<T, I, O>&, tile_kind,             \
+                                        const array<tile_start<I, O>, space::device>&);            \
+  template void multiply_csr<T, I, O>(                                                             \
+      const device_context&, const multiply_inspection<T, I, O, space::device>*, T,                \
+      device_csr<T, I, O>, device_in<T>, T, device_in<T>, device_out<T>);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::gpu

@@ -1,0 +1,70 @@
+// Internal: the multiplication by tiles, shared by one vector and several.
+#pragma once
+
+#include "gpu/parts/cuda.cuh"
+#include <lacuna/op/multiply.hpp>
+
+namespace lacuna::gpu {
+
+/// The arguments of the kernels: raw pointers and strides, passed by value. Column j of X is at
+/// x + j x_stride, and so for Z and Y; one vector is one column.
+template <class T, class I, class O> struct multiply_arguments {
+  const O* rowptr;
+  const I* colind;
+  const T* values;
+  const T* x;
+  const T* z; // may be y
+  T* y;
+  std::int64_t rows;
+  std::int64_t entries;
+  T alpha;
+  T beta;
+  std::int64_t columns = 1;
+  std::int64_t x_stride = 0;
+  std::int64_t z_stride = 0;
+  std::int64_t y_stride = 0;
+};
+
+template <class T, class I, class O>
+multiply_arguments<T, I, O> make_arguments(T alpha, device_csr<T, I, O> a, const T* x, T beta,
+                                           const T* z, T* y) {
+  return {a.rowptr().data(), a.colind().data(), a.values().data(), x,     z,   y,
+          a.shape().row,     a.size(),          alpha,             beta};
+}
+
+/// alpha sum + beta z, where z is not read if beta is 0.
+template <class T> __device__ T finish(T alpha, T sum, T beta, const T* z, std::int64_t i) {
+  return beta == T{0} ? alpha * sum : alpha * sum + beta * z[i];
+}
+
+/// Products a block of the tiles kernel holds: 10 loads of a column and a value a thread are in
+/// flight before the first is used (measured on an H200 against 4, 5, 6 and 8).
+constexpr int tile_items_per_thread = 10;
+constexpr int tile_capacity = block_threads * tile_items_per_thread;
+
+/// How tiles are cut: equal shares of the merge list, or whole rows; `share` entries (and rows).
+struct tile_shape {
+  bool split = true;
+  std::int64_t share = tile_capacity;
+};
+
+/// What a tile may hold: short_rows: whole rows of at most 32 entries; whole_rows: of any length
+/// that fits; split: also parts of rows.
+enum class tile_kind { short_rows, whole_rows, split };
+
+inline tile_kind kind_of_tiles(const spmv_kernel& kernel, const row_statistics& found) {
+  if (kernel.method == spmv_method::split_tiles) return tile_kind::split;
+  return found.longest <= 32 ? tile_kind::short_rows : tile_kind::whole_rows;
+}
+
+/// Where each tile begins; one more than tiles.
+template <class I, class O>
+array<tile_start<I, O>, space::device> find_tiles(const device_context& ctx, const O* rowptr,
+                                                  std::int64_t rows, std::int64_t entries,
+                                                  tile_shape shape);
+
+template <class T, class I, class O>
+void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>& p, tile_kind kind,
+                    const array<tile_start<I, O>, space::device>& starts);
+
+} // namespace lacuna::gpu

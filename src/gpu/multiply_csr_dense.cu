@@ -1,0 +1,144 @@
+// Y = alpha A X + beta Z on the device, A in CSR, X with several columns.
+//   row-major X:    lanes along the columns of X, each group walks an equal share of rows and
+//                   entries (Yang, Buluc and Owens 2018); a row of X is one coalesced read;
+//   column-major:   the tiles of multiply_csr.cu, a tile multiplied with column after column.
+// No atomics; sums in a fixed order.
+#include <lacuna/core/checked.hpp>
+
+#include "gpu/multiply_csr.cuh"
+
+namespace lacuna::gpu {
+namespace {
+
+/// Rows and entries a group of lanes walks: long enough to repay its start and the carry it
+/// leaves, short enough that 10^6 entries fill an H200.
+constexpr int walk_items = 128;
+
+/// Strides of X, Z and Y for element (row, column).
+struct dense_strides {
+  std::int64_t x_row, x_column, z_row, z_column, y_row, y_column;
+};
+
+/// `lanes` lanes a group, `per_lane` columns a lane; blockIdx.y counts blocks of columns.
+template <int lanes, int per_lane, class T, class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    walk_kernel(const multiply_arguments<T, I, O> p, const dense_strides strides,
+                const tile_start<I, O>* __restrict__ starts, std::int64_t tiles,
+                I* __restrict__ carry_row, T* __restrict__ carry_sum) {
+  const std::int64_t tile = thread_index() / lanes;
+  if (tile >= tiles) return;
+  const std::int64_t first_column =
+      std::int64_t{blockIdx.y} * lanes * per_lane + threadIdx.x % lanes;
+  const tile_start<I, O> begin = starts[tile], end = starts[tile + 1];
+
+  const T* x[per_lane];
+  bool inside[per_lane];
+#pragma unroll
+  for (int v = 0; v < per_lane; ++v) {
+    const std::int64_t column = first_column + v * lanes;
+    inside[v] = column < p.columns;
+    x[v] = p.x + (inside[v] ? column : 0) * strides.x_column;
+  }
+  T sum[per_lane] = {};
+  O k = begin.entry;
+  for (std::int64_t row = begin.row;; ++row) {
+    const bool closes = row < end.row;
+    const O stop = closes ? p.rowptr[row + 1] : end.entry;
+#pragma unroll 4
+    for (; k < stop; ++k) {
+      const std::int64_t offset = static_cast<std::int64_t>(__ldg(p.colind + k)) * strides.x_row;
+      const T a = __ldg(p.values + k);
+#pragma unroll
+      for (int v = 0; v < per_lane; ++v) sum[v] += a * __ldg(x[v] + offset);
+    }
+    if (!closes) break;
+#pragma unroll
+    for (int v = 0; v < per_lane; ++v) {
+      const std::int64_t column = first_column + v * lanes;
+      if (inside[v])
+        p.y[row * strides.y_row + column * strides.y_column] =
+            finish(p.alpha, sum[v], p.beta, p.z, row * strides.z_row + column * strides.z_column);
+      sum[v] = T{0};
+    }
+  }
+#pragma unroll
+  for (int v = 0; v < per_lane; ++v)
+    if (inside[v]) carry_sum[tile * p.columns + first_column + v * lanes] = sum[v];
+  if (blockIdx.y == 0 && threadIdx.x % lanes == 0) carry_row[tile] = end.row;
+}
+
+/// Adds what tiles carried out of their last row to that row, in tile order: a warp for each run
+/// of tiles that end in one row, lanes along the columns.
+template <class T, class I, class O>
+__global__ void add_walk_carries_kernel(const multiply_arguments<T, I, O> p,
+                                        const dense_strides strides, std::int64_t tiles,
+                                        const I* __restrict__ carry_row,
+                                        const T* __restrict__ carry_sum) {
+  const std::int64_t tile = thread_index() / 32;
+  if (tile >= tiles) return;
+  const std::int64_t row = carry_row[tile];
+  if (row >= p.rows || (tile > 0 && carry_row[tile - 1] == row)) return;
+  // The row closes in the tile that holds its end on the merge list.
+  const std::int64_t last = (p.rowptr[row + 1] + row) / walk_items;
+  for (std::int64_t column = threadIdx.x % 32; column < p.columns; column += 32) {
+    T sum{0};
+#pragma unroll 8
+    for (std::int64_t t = tile; t < last; ++t) sum += carry_sum[t * p.columns + column];
+    p.y[row * strides.y_row + column * strides.y_column] += p.alpha * sum;
+  }
+}
+
+template <int lanes, int per_lane, class T, class I, class O>
+void multiply_walk(const device_context& ctx, const multiply_arguments<T, I, O>& p,
+                   const dense_strides& strides) {
+  const auto starts = find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, {true, walk_items});
+  const std::int64_t tiles = starts.size() - 1;
+  array<I, space::device> carry_row(ctx, tiles);
+  array<T, space::device> carry_sum(ctx, checked_mul(tiles, p.columns));
+  const auto blocks =
+      static_cast<unsigned>((p.columns + lanes * per_lane - 1) / (lanes * per_lane));
+  walk_kernel<lanes, per_lane>
+      <<<dim3(blocks_for(tiles * lanes), blocks), block_threads, 0, ctx.stream()>>>(
+          p, strides, starts.data(), tiles, carry_row.data(), carry_sum.data());
+  check_launch("walk_kernel");
+  add_walk_carries_kernel<<<blocks_for(tiles * 32), block_threads, 0, ctx.stream()>>>(
+      p, strides, tiles, carry_row.data(), carry_sum.data());
+  check_launch("add_walk_carries_kernel");
+}
+
+} // namespace
+
+template <class T, class I, class O>
+void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                        dense_view<const T, space::device> x, T beta,
+                        dense_view<const T, space::device> z, dense_view<T, space::device> y) {
+  const auto [rows, columns] = y.shape();
+  if (rows == 0 || columns == 0) return;
+  const device_guard guard(ctx.device());
+  auto p = make_arguments(alpha, a, x.data(), beta, z.data(), y.data());
+  p.columns = columns;
+  // A vector's elements are neighbours in either layout unless rows are apart.
+  const auto by_columns = [&](const auto& v) { return v.row_stride() == 1; };
+  if (by_columns(x) && by_columns(y) && (beta == T{0} || by_columns(z))) {
+    p.x_stride = x.col_stride();
+    p.z_stride = z.col_stride();
+    p.y_stride = y.col_stride();
+    return multiply_tiles(ctx, p, tile_kind::split,
+                          find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, tile_shape{}));
+  }
+  const dense_strides strides{x.row_stride(), x.col_stride(), z.row_stride(),
+                              z.col_stride(), y.row_stride(), y.col_stride()};
+  if (columns <= 8) return multiply_walk<8, 1>(ctx, p, strides);
+  if (columns <= 16) return multiply_walk<16, 1>(ctx, p, strides);
+  if (columns <= 32) return multiply_walk<32, 1>(ctx, p, strides);
+  if (columns <= 64) return multiply_walk<32, 2>(ctx, p, strides);
+  multiply_walk<32, 4>(ctx, p, strides);
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template void multiply_csr_dense<T, I, O>(                                                       \
+      const device_context&, T, device_csr<T, I, O>, dense_view<const T, space::device>, T,        \
+      dense_view<const T, space::device>, dense_view<T, space::device>);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::gpu

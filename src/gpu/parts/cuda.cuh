@@ -1,0 +1,68 @@
+// Errors, launches and the current device, in one place.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+#include <lacuna/core/context.hpp>
+
+namespace lacuna::gpu {
+
+/// Throws device_error (out_of_memory where that is the cause) naming what was tried.
+void check(cudaError_t status, const char* what);
+
+/// Call after every launch: reports a bad configuration at once, not at some later wait.
+inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
+
+/// Makes the context's device current; restores the caller's on leaving.
+class device_guard {
+public:
+  explicit device_guard(int device) {
+    check(cudaGetDevice(&before_), "cudaGetDevice");
+    if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice");
+    changed_ = before_ != device;
+  }
+  ~device_guard() {
+    if (changed_) (void)cudaSetDevice(before_);
+  }
+  device_guard(const device_guard&) = delete;
+  device_guard& operator=(const device_guard&) = delete;
+
+private:
+  int before_ = 0;
+  bool changed_ = false;
+};
+
+constexpr int block_threads = 256;
+
+/// Blocks of block_threads that give every one of `threads` a thread. Throws unsupported beyond
+/// the grid's 2^31 - 1 blocks.
+unsigned blocks_for(std::int64_t threads);
+
+/// The calling thread's place in a one-dimensional grid.
+__device__ inline std::int64_t thread_index() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+/// Runs f(i) for i in [0, n), a thread each, on the context's stream.
+template <class F> __global__ void for_each_kernel(std::int64_t n, F f) {
+  const std::int64_t i = thread_index();
+  if (i < n) f(i);
+}
+template <class F>
+void for_each(const device_context& ctx, std::int64_t n, const char* what, F f) {
+  if (n == 0) return;
+  for_each_kernel<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(n, f);
+  check_launch(what);
+}
+
+/// A value of n elements from the device; waits for the stream.
+template <class T> void read_back(const device_context& ctx, T* to, const T* from, std::int64_t n) {
+  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(n) * sizeof(T), cudaMemcpyDeviceToHost,
+                        ctx.stream()),
+        "read_back");
+  ctx.synchronize();
+}
+
+} // namespace lacuna::gpu

@@ -1,0 +1,52 @@
+// Stable sorting of index arrays by CUB's radix sort, only the bits that are needed. Values never
+// travel through the sort: it orders positions, and the caller gathers by them.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/parts/cuda.cuh"
+#include <lacuna/core/array.hpp>
+
+namespace lacuna::gpu {
+
+/// Keys in ascending order, and where each stood before.
+template <class Key, class Position> struct sorted_keys {
+  array<Key, space::device> keys;
+  array<Position, space::device> positions;
+};
+
+/// Sorts keys in [0, limit) stably, moving positions along. Scratch: as much again.
+template <class Key, class Position>
+sorted_keys<Key, Position> sort_stably(const device_context& ctx,
+                                       sorted_keys<Key, Position> unsorted, std::int64_t limit);
+
+/// Calls f with a value of the narrowest unsigned type that can number n entries: uint32_t, or
+/// uint64_t beyond the narrow limit.
+template <class F> void with_position_type(std::int64_t n, F&& f) {
+  if (n <= detail::narrow_limit()) f(std::uint32_t{});
+  else f(std::uint64_t{});
+}
+
+/// First i in [0, n) with sorted[i] >= value; n if there is none.
+template <class Key> __device__ std::int64_t lower_bound(const Key* sorted, std::int64_t n, Key value) {
+  std::int64_t low = 0, high = n;
+  while (low < high) {
+    const std::int64_t middle = (low + high) / 2;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/// The row that entry k belongs to: the last row that begins at or before it.
+template <class O> __device__ std::int64_t row_of(const O* rowptr, std::int64_t rows, std::int64_t k) {
+  std::int64_t low = 0, high = rows; // rowptr[low] <= k < rowptr[high]
+  while (high - low > 1) {
+    const std::int64_t middle = (low + high) / 2;
+    if (rowptr[middle] <= k) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+} // namespace lacuna::gpu

@@ -1,0 +1,62 @@
+// Which device kernel multiplies a CSR matrix with a vector. Measured on an H200 against each
+// other and cuSPARSE; the figures are in docs/gpu.md.
+#include <fmt/format.h>
+
+#include <lacuna/core/error.hpp>
+#include <lacuna/op/inspection.hpp>
+
+namespace lacuna {
+
+namespace {
+/// Threads that keep a large GPU busy; fewer rows than that are cut up instead.
+constexpr std::int64_t enough_threads = 60'000;
+/// Longest row for tiles of whole rows: half of what a tile holds.
+constexpr std::int64_t longest_whole_row = 1280;
+} // namespace
+
+spmv_kernel choose_spmv_kernel(std::int64_t rows, const row_statistics& found,
+                               std::size_t value_bytes) {
+  const double mean = found.mean;
+  // One thread a row: neighbouring rows are so short that their entries share sectors.
+  if (mean <= 8 && static_cast<double>(found.longest) <= 2 * mean + 8)
+    return {spmv_method::rows, 1};
+  const bool even = found.deviation <= 0.2 * mean;
+  if (even && mean >= 20) {
+    const double per_lane = value_bytes == 8 ? 3.4 : 6.8;
+    int lanes = 2;
+    while (lanes < 8 && mean > per_lane * lanes) lanes *= 2;
+    while (lanes < 32 && mean > 20 * lanes) lanes *= 2;
+    if (rows * lanes >= enough_threads) return {spmv_method::rows, lanes};
+  }
+  if (found.longest <= longest_whole_row) return {spmv_method::whole_row_tiles, 0};
+  return {spmv_method::split_tiles, 0};
+}
+
+namespace detail {
+
+std::string explain_multiply(space s, const row_statistics& found, spmv_kernel kernel,
+                             bool has_transposed) {
+  const std::string rows =
+      fmt::format("rows of {:.1f} ± {:.1f} entries, the longest {}", found.mean, found.deviation,
+                  found.longest);
+  const std::string copy = has_transposed ? "uses a transposed copy; " : "";
+  if (s == space::host)
+    return fmt::format("{}{}: shares of equal entries a thread, long rows in pieces", copy, rows);
+  switch (kernel.method) {
+  case spmv_method::rows:
+    return fmt::format("{}{}: even, so {} lane{} a row", copy, rows, kernel.lanes,
+                       kernel.lanes == 1 ? "" : "s");
+  case spmv_method::whole_row_tiles:
+    return fmt::format("{}{}: uneven but none long, so tiles of whole rows", copy, rows);
+  case spmv_method::split_tiles: break;
+  }
+  return fmt::format("{}{}: equal shares of rows and entries, long rows cut", copy, rows);
+}
+
+void throw_wrong_info() {
+  throw bad_input("multiply: the info was made for another matrix, type or direction; "
+                  "call multiply_inspect for this operand");
+}
+
+} // namespace detail
+} // namespace lacuna

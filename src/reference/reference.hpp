@@ -1,0 +1,73 @@
+// What each operation means: slow plain loops in double or wider, sharing no code with what they
+// judge. Entries are triplets; every operation on them keeps the order it does not define.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <lacuna/format/coo.hpp>
+#include <lacuna/format/csc.hpp>
+#include <lacuna/format/csr.hpp>
+#include <lacuna/format/dense.hpp>
+
+namespace lacuna::reference {
+
+/// The entries of a matrix in stored order.
+struct triplets {
+  index<std::int64_t> shape;
+  std::vector<std::int64_t> row, col;
+  std::vector<double> value;
+  friend bool operator==(const triplets&, const triplets&) = default;
+};
+
+/// Values, and for each the error that rounding in T may cause.
+struct expected {
+  std::vector<double> value, bound;
+};
+struct expected_scalar {
+  double value = 0, bound = 0;
+};
+
+template <class T, class I, class O> triplets entries(csr_view<const T, I, O> a);
+/// Column by column, as stored.
+template <class T, class I, class O> triplets entries(csc_view<const T, I, O> a);
+template <class T, class I, class O> triplets entries(coo_view<const T, I, O> a);
+/// What is not 0, row by row.
+template <class T> triplets entries(dense_view<const T> a);
+
+/// Rows ascend; within a row the order stays: what coo -> csr does.
+triplets by_row(const triplets& a);
+/// Rows and, within them, columns ascend; equal coordinates keep their order.
+triplets sort(const triplets& a);
+/// A^T with rows ascending: what transposing a csr does.
+triplets transpose(const triplets& a);
+/// Sorted, each coordinate once.
+triplets merge(const triplets& a, duplicates rule);
+/// Row-major without gaps; duplicates add up.
+std::vector<double> to_dense(const triplets& a);
+
+/// alpha op(A) x + beta z, op = transposition or nothing; z is not read if beta is 0.
+/// bound[i] = (n + 4) eps (|alpha| sum |a x| + |beta z|), n entries in the sum.
+template <class T, class I, class O>
+expected multiply(csr_view<const T, I, O> a, vector_view<const T> x, bool transposed = false,
+                  double alpha = 1, double beta = 0, vector_view<const T> z = {});
+/// The same for several vectors; the result is row-major without gaps.
+template <class T, class I, class O>
+expected multiply(csr_view<const T, I, O> a, dense_view<const T> x, bool transposed = false,
+                  double alpha = 1, double beta = 0, dense_view<const T> z = {});
+
+template <class T> expected_scalar dot(vector_view<const T> x, vector_view<const T> y);
+template <class T>
+expected axpby(double alpha, vector_view<const T> x, double beta, vector_view<const T> y);
+template <class T> expected_scalar norm1(vector_view<const T> x);
+template <class T> expected_scalar norm2(vector_view<const T> x);
+template <class T> expected_scalar norm_inf(vector_view<const T> x);
+template <class T, class I, class O> expected_scalar matrix_inf_norm(csr_view<const T, I, O> a);
+
+/// Largest error in units of its bound, so 1 or less is right. NaN where NaN is expected and Inf
+/// where the expected value is beyond T count 0; any other NaN or Inf, or another size, infinity.
+template <class T> double worst_error(vector_view<const T> computed, const expected& e);
+template <class T> double worst_error(dense_view<const T> computed, const expected& e);
+template <class T> double worst_error(T computed, expected_scalar e);
+
+} // namespace lacuna::reference

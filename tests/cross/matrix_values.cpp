@@ -1,0 +1,95 @@
+// Norms and scaling of matrices, and copies between spaces, on the whole battery.
+#include "support/oracle.hpp"
+
+namespace lacuna::test {
+namespace {
+
+template <class C> class MatrixValues : public engine_test<C> {};
+TYPED_TEST_SUITE(MatrixValues, all_configs, config_name);
+
+TYPED_TEST(MatrixValues, InfNorm) {
+  using T = typename TypeParam::value;
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    EXPECT_TRUE(
+        within<T>(matrix_inf_norm(TypeParam::context(), a),
+                  (reference::matrix_inf_norm<T, typename TypeParam::index,
+                                              typename TypeParam::offset>(host.view()))));
+  });
+}
+
+TYPED_TEST(MatrixValues, FrobeniusNorm) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    const auto want = reference::norm2<T>(host.values());
+    EXPECT_TRUE(within<T>(matrix_frob_norm(ctx, a), want));
+    EXPECT_TRUE(within<T>(matrix_frob_norm(ctx, to_coo(ctx, a)), want));
+    EXPECT_TRUE(within<T>(matrix_frob_norm(ctx, to_csc(ctx, a)), want));
+  });
+}
+
+TYPED_TEST(MatrixValues, Scale) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    auto b = copy_to(ctx, a);
+    scale(ctx, -3, b);
+    EXPECT_TRUE(within(host_vector(b.values()),
+                       reference::axpby<T>(-3, host.values(), 0, host.values())));
+    EXPECT_TRUE(same(host_vector(b.rowptr()), host_vector(host.rowptr())));
+    EXPECT_TRUE(same(host_vector(b.colind()), host_vector(host.colind())));
+    EXPECT_EQ(b.order(), a.order());
+  });
+}
+
+TYPED_TEST(MatrixValues, CopyTo) {
+  using T = typename TypeParam::value;
+  using I = typename TypeParam::index;
+  using O = typename TypeParam::offset;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    EXPECT_TRUE(same_matrix(a, host)); // host to engine
+    EXPECT_EQ(a.order(), host.order());
+    const auto again = copy_to(ctx, a); // engine to engine
+    EXPECT_TRUE(same_matrix(again, host));
+    EXPECT_TRUE(m.size() == 0 || again.values().data() != a.values().data());
+    const auto back = copy_to(default_context<space::host>(), again); // engine to host
+    EXPECT_TRUE(same_matrix(back, host));
+    EXPECT_EQ(back.order(), host.order());
+
+    const auto columns = make_csc<T, I, O>(m);
+    const auto columns_there = copy_to(ctx, columns.view());
+    EXPECT_TRUE(same_matrix(columns_there, columns));
+    EXPECT_EQ(columns_there.order(), columns.order());
+    EXPECT_EQ(columns_there.shape(), columns.shape());
+    const auto triples = make_coo<T, I, O>(m);
+    const auto triples_there = copy_to(ctx, triples.view());
+    EXPECT_TRUE(same_matrix(triples_there, triples));
+    EXPECT_EQ(triples_there.order(), triples.order());
+  });
+}
+
+TYPED_TEST(MatrixValues, CopyDense) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  for (const layout l : {layout::row_major, layout::column_major}) {
+    dense<T> d(default_context<space::host>(), {17, 5}, l);
+    for (std::int64_t k = 0; k < d.values().size(); ++k) d.values()[k] = static_cast<T>(k);
+    const auto there = copy_to(ctx, d);
+    EXPECT_EQ(there.order(), l);
+    const auto back = copy_to(default_context<space::host>(), there);
+    EXPECT_EQ(back.shape(), d.shape());
+    EXPECT_TRUE(same(host_vector(back.values()), host_vector(d.values())));
+  }
+}
+
+} // namespace
+} // namespace lacuna::test

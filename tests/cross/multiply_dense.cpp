@@ -1,0 +1,162 @@
+// Y = alpha A X + beta Z with 1 to 512 columns, both layouts on either side, with and without gaps
+// between rows or columns, against the reference column by column. Gaps must stay untouched.
+#include "support/dense_block.hpp"
+
+namespace lacuna::test {
+namespace {
+
+constexpr std::int64_t counts[] = {1, 2, 3, 4, 7, 8, 16, 17, 32, 33, 64, 100, 512};
+
+/// Keeps the suite short: large blocks only on small matrices.
+bool affordable(const triplets& m, std::int64_t columns) {
+  return columns <= 3 || (m.size() + m.rows + m.cols) * columns <= 300'000;
+}
+
+/// Layouts of X and Y, without and with gaps between lines.
+struct arrangement {
+  layout x, y;
+  std::int64_t gap;
+};
+constexpr arrangement arrangements[] = {{layout::row_major, layout::row_major, 0},
+                                        {layout::column_major, layout::column_major, 0},
+                                        {layout::row_major, layout::column_major, 3},
+                                        {layout::column_major, layout::row_major, 5}};
+
+template <class C> class MultiplyDense : public engine_test<C> {
+protected:
+  /// Calls f(host matrix, matrix, columns) for each affordable pair of matrix and column count.
+  template <class Counts, class F> static void for_each_case(const Counts& columns_tried, F f) {
+    C::for_each_matrix([&](const triplets& m) {
+      const auto host = C::host_csr(m);
+      const auto a = C::put_csr(m);
+      for (const std::int64_t columns : columns_tried)
+        if (affordable(m, columns)) {
+          SCOPED_TRACE(std::to_string(columns) + " columns");
+          f(host, a, columns);
+        }
+    });
+  }
+};
+TYPED_TEST_SUITE(MultiplyDense, all_configs, config_name);
+
+TYPED_TEST(MultiplyDense, Plain) {
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  TestFixture::for_each_case(counts, [&](const auto& host, const auto& a, std::int64_t columns) {
+    const block x({host.shape().col, columns}, 1);
+    const auto want = expected_product(1, host, false, x);
+    for (const auto& [x_layout, y_layout, gap] : arrangements) {
+      SCOPED_TRACE(describe(x_layout, y_layout, gap));
+      const auto x_there = x.put(ctx, x_layout, gap);
+      auto y = block::nan({host.shape().row, columns}).put(ctx, y_layout, gap + (gap != 0));
+      multiply(ctx, a, x_there.view(), y.view());
+      EXPECT_TRUE(within(y.elements(), want));
+      EXPECT_TRUE(y.gaps_untouched());
+    }
+  });
+}
+
+TYPED_TEST(MultiplyDense, ScaledWithAddend) {
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  TestFixture::for_each_case(counts, [&](const auto& host, const auto& a, std::int64_t columns) {
+    const block x({host.shape().col, columns}, 2), z({host.shape().row, columns}, 3);
+    const auto want = expected_product(-1.5, host, false, x, 0.25, &z);
+    for (const auto& [x_layout, y_layout, gap] : arrangements) {
+      SCOPED_TRACE(describe(x_layout, y_layout, gap));
+      const auto x_there = x.put(ctx, x_layout, gap);
+      auto y = z.put(ctx, y_layout, gap);
+      multiply(ctx, scaled(-1.5, a), x_there.view(), scaled(0.25, y.view()), y.view());
+      EXPECT_TRUE(within(y.elements(), want)) << "addend is the result";
+      EXPECT_TRUE(y.gaps_untouched());
+      // An addend of the other layout.
+      const auto z_there = z.put(ctx, x_layout, 2 * gap);
+      y = block::nan({host.shape().row, columns}).put(ctx, y_layout, gap);
+      multiply(ctx, a, scaled(-1.5, x_there.view()), scaled(0.25, z_there.view()), y.view());
+      EXPECT_TRUE(within(y.elements(), want)) << "addend apart";
+      EXPECT_TRUE(y.gaps_untouched());
+    }
+  });
+}
+
+TYPED_TEST(MultiplyDense, Transposed) {
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  constexpr std::int64_t few[] = {1, 5, 16};
+  TestFixture::for_each_case(few, [&](const auto& host, const auto& a, std::int64_t columns) {
+    const block x({host.shape().row, columns}, 4), z({host.shape().col, columns}, 5);
+    const auto want = expected_product(2, host, true, x, -1, &z);
+    for (const auto& [x_layout, y_layout, gap] : arrangements) {
+      SCOPED_TRACE(describe(x_layout, y_layout, gap));
+      const auto x_there = x.put(ctx, x_layout, gap);
+      auto y = z.put(ctx, y_layout, gap);
+      multiply(ctx, scaled(2, transposed(a)), x_there.view(), scaled(-1, y.view()), y.view());
+      EXPECT_TRUE(within(y.elements(), want));
+      EXPECT_TRUE(y.gaps_untouched());
+      y = z.put(ctx, y_layout, gap);
+      const auto info = multiply_inspect(ctx, transposed(a), x_there.view(), y.view());
+      multiply(ctx, info, scaled(2, transposed(a)), x_there.view(), scaled(-1, y.view()), y.view());
+      EXPECT_TRUE(within(y.elements(), want)) << "inspected";
+      EXPECT_TRUE(y.gaps_untouched());
+    }
+  });
+}
+
+TYPED_TEST(MultiplyDense, Inspected) {
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  constexpr std::int64_t few[] = {1, 6, 32};
+  TestFixture::for_each_case(few, [&](const auto& host, const auto& a, std::int64_t columns) {
+    const block x({host.shape().col, columns}, 6);
+    const auto x_there = x.put(ctx, layout::row_major, 0);
+    auto y = block::nan({host.shape().row, columns}).put(ctx, layout::row_major, 0);
+    const auto info = multiply_inspect(ctx, a, x_there.view(), y.view());
+    multiply(ctx, info, a, x_there.view(), y.view());
+    EXPECT_TRUE(within(y.elements(), expected_product(1, host, false, x)));
+  });
+}
+
+TYPED_TEST(MultiplyDense, Csc) {
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    if (!affordable(m, 9)) return;
+    const block x({m.cols, 9}, 7);
+    const auto x_there = x.put(ctx, layout::row_major, 0);
+    auto y = block::nan({m.rows, 9}).put(ctx, layout::row_major, 0);
+    multiply(ctx, TypeParam::put_csc(m), x_there.view(), y.view());
+    EXPECT_TRUE(within(y.elements(), expected_product(1, TypeParam::host_csr(m), false, x)));
+  });
+}
+
+TYPED_TEST(MultiplyDense, SpecialValuesInX) {
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  constexpr std::int64_t few[] = {3, 8, 33};
+  TestFixture::for_each_case(few, [&](const auto& host, const auto& a, std::int64_t columns) {
+    const auto x = block::special({host.shape().col, columns}, 8);
+    const auto want = expected_product(1, host, false, x);
+    for (const auto& [x_layout, y_layout, gap] : arrangements) {
+      SCOPED_TRACE(describe(x_layout, y_layout, gap));
+      const auto x_there = x.put(ctx, x_layout, gap);
+      auto y = block::nan({host.shape().row, columns}).put(ctx, y_layout, gap);
+      multiply(ctx, a, x_there.view(), y.view());
+      EXPECT_TRUE(within(y.elements(), want));
+    }
+  });
+}
+
+TYPED_TEST(MultiplyDense, NoColumns) {
+  using T = typename TypeParam::value;
+  using dense_t = dense<T, TypeParam::memory_space>;
+  const auto& ctx = TypeParam::context();
+  const auto a = TypeParam::put_csr(battery_matrix("band"));
+  for (const layout l : {layout::row_major, layout::column_major}) {
+    const dense_t x(ctx, {300, 0}, l);
+    dense_t y(ctx, {300, 0}, l);
+    EXPECT_NO_THROW(multiply(ctx, a, x, y));
+  }
+}
+
+} // namespace
+} // namespace lacuna::test

@@ -1,0 +1,124 @@
+// Transposed products and CSC operands, with and without inspection, against the reference.
+#include "support/oracle.hpp"
+
+namespace lacuna::test {
+namespace {
+
+template <class C> class MultiplyTransposed : public engine_test<C> {};
+TYPED_TEST_SUITE(MultiplyTransposed, all_configs, config_name);
+
+TYPED_TEST(MultiplyTransposed, Plain) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    const auto x = random_vector<T>(host.shape().row, 1);
+    auto y = TypeParam::put(all_nan<T>(host.shape().col));
+    multiply(ctx, transposed(a), TypeParam::put(x), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, true, x)));
+    EXPECT_TRUE(same_matrix(a, host));
+  });
+}
+
+TYPED_TEST(MultiplyTransposed, ScaledWithAddend) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    const auto x = random_vector<T>(host.shape().row, 2);
+    const auto z = random_vector<T>(host.shape().col, 3);
+    const auto x_there = TypeParam::put(x);
+    auto y = TypeParam::put(all_nan<T>(host.shape().col));
+    multiply(ctx, scaled(1.5, transposed(a)), x_there, scaled(-0.4, TypeParam::put(z)), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, -0.4, z)));
+    y = TypeParam::put(z);
+    multiply(ctx, transposed(scaled(1.5, a)), x_there, scaled(-0.4, y), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, -0.4, z)));
+    y = TypeParam::put(all_nan<T>(host.shape().col));
+    multiply(ctx, transposed(a), scaled(-3, x_there), scaled(0, y), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(-3, host, true, x)));
+  });
+}
+
+TYPED_TEST(MultiplyTransposed, Inspected) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    const auto x = random_vector<T>(host.shape().row, 4);
+    const auto z = random_vector<T>(host.shape().col, 5);
+    const auto x_there = TypeParam::put(x);
+    auto y = TypeParam::put(all_nan<T>(host.shape().col));
+    const auto info = multiply_inspect(ctx, transposed(a), x_there, y);
+    EXPECT_EQ(info.shape().row, host.shape().col);
+    EXPECT_EQ(info.shape().col, host.shape().row);
+    EXPECT_GE(info.bytes(), a.values().size() * sizeof(T));
+    multiply(ctx, info, transposed(a), x_there, y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, true, x)));
+    multiply(ctx, info, scaled(0.6, transposed(a)), x_there, scaled(2, TypeParam::put(z)), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(0.6, host, true, x, 2, z)));
+  });
+}
+
+TYPED_TEST(MultiplyTransposed, SpecialValuesInX) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    const auto x = special_vector<T>(host.shape().row, 6);
+    const auto z = special_vector<T>(host.shape().col, 7);
+    const auto x_there = TypeParam::put(x);
+    auto y = TypeParam::put(z);
+    multiply(ctx, transposed(a), x_there, scaled(0.5, y), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, true, x, 0.5, z)));
+    const auto info = multiply_inspect(ctx, transposed(a), x_there, y);
+    multiply(ctx, info, transposed(a), x_there, y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, true, x)));
+  });
+}
+
+TYPED_TEST(MultiplyTransposed, TwiceIsPlain) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    const auto x = TypeParam::put(random_vector<T>(host.shape().col, 8));
+    auto y = TypeParam::put(all_nan<T>(host.shape().row));
+    auto y_twice = TypeParam::put(all_nan<T>(host.shape().row));
+    multiply(ctx, a, x, y);
+    multiply(ctx, transposed(transposed(a)), x, y_twice);
+    EXPECT_TRUE(same(host_vector(y_twice), host_vector(y)));
+  });
+}
+
+TYPED_TEST(MultiplyTransposed, Csc) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csc(m);
+    const auto x = random_vector<T>(host.shape().col, 9);
+    const auto x_there = TypeParam::put(x);
+    auto y = TypeParam::put(all_nan<T>(host.shape().row));
+    multiply(ctx, a, x_there, y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+    y = TypeParam::put(all_nan<T>(host.shape().row));
+    const auto info = multiply_inspect(ctx, a, x_there, y);
+    multiply(ctx, info, scaled(-2, a), x_there, y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(-2, host, false, x)));
+
+    const auto u = random_vector<T>(host.shape().row, 10);
+    const auto w = random_vector<T>(host.shape().col, 11);
+    auto v = TypeParam::put(w);
+    multiply(ctx, transposed(a), TypeParam::put(u), scaled(0.5, v), v);
+    EXPECT_TRUE(within(host_vector(v), expected_product(1, host, true, u, 0.5, w)));
+  });
+}
+
+} // namespace
+} // namespace lacuna::test

@@ -1,0 +1,294 @@
+// Allocation number 0, 1, 2, … fails until the operation succeeds. Each failure is out_of_memory,
+// leaves every operand bit by bit as it was and nothing allocated; afterwards the operation works.
+#include <atomic>
+#include <functional>
+
+#include "fault/plain_new.hpp"
+#include "support/oracle.hpp"
+
+namespace lacuna::test {
+namespace {
+
+std::atomic<int> allowed{-1}; // allocations until one fails; negative: all pass
+std::atomic<bool> failed{false};
+
+bool count_down(space, std::size_t) {
+  if (allowed.load() < 0) return true;
+  if (allowed.fetch_sub(1) > 0) return true;
+  failed = true;
+  allowed = 0; // and so does every one after it
+  return false;
+}
+
+/// Installs the hook for its life.
+class failing_allocator {
+public:
+  explicit failing_allocator(int after) : before_(set_allocation_hook(count_down)) {
+    failed = false;
+    allowed = after;
+  }
+  ~failing_allocator() {
+    allowed = -1;
+    set_allocation_hook(before_);
+  }
+  failing_allocator(const failing_allocator&) = delete;
+  failing_allocator& operator=(const failing_allocator&) = delete;
+
+private:
+  allocation_hook before_;
+};
+
+template <class C> class Fault : public engine_test<C> {
+protected:
+  static constexpr space where = C::memory_space;
+  using rows_t = csr<typename C::value, typename C::index, typename C::offset, where>;
+  using columns_t = csc<typename C::value, typename C::index, typename C::offset, where>;
+  using triples_t = coo<typename C::value, typename C::index, typename C::offset, where>;
+  using vector_t = array<typename C::value, where>;
+  using dense_t = dense<typename C::value, where>;
+
+  /// Everything an operation here may touch.
+  struct operands {
+    rows_t a;
+    columns_t c;
+    triples_t t;
+    dense_t d, x_block, y_block;
+    vector_t x, y, u, v;
+    rows_t result; // of the transposed shape
+  };
+  static operands make() {
+    const auto& ctx = C::context();
+    const triplets& m = battery_matrix("unsorted with duplicates"); // 150 x 90
+    const auto vector = [](std::int64_t size, std::uint64_t seed) {
+      return C::put(random_vector<typename C::value>(size, seed));
+    };
+    operands o{C::put_csr(m),
+               C::put_csc(m),
+               C::put_coo(m),
+               to_dense(ctx, C::put_csr(m)),
+               dense_t(ctx, {m.cols, 5}),
+               dense_t(ctx, {m.rows, 5}),
+               vector(m.cols, 1),
+               vector(m.rows, 2),
+               vector(m.rows, 3),
+               vector(m.cols, 4),
+               C::put_csr(exchanged(m))};
+    fill(ctx, 2, o.x_block.values());
+    fill(ctx, 3, o.y_block.values());
+    return o;
+  }
+
+  /// All bits of all operands, on the host.
+  static std::vector<unsigned char> bits_of(const operands& o) {
+    std::vector<unsigned char> bits;
+    const auto append = [&](const auto& view) {
+      const auto v = host_vector(view);
+      const auto* bytes = reinterpret_cast<const unsigned char*>(v.data());
+      bits.insert(bits.end(), bytes, bytes + v.size() * sizeof(v[0]));
+    };
+    const auto append_rows = [&](const rows_t& a) {
+      append(a.rowptr());
+      append(a.colind());
+      append(a.values());
+      bits.push_back(static_cast<unsigned char>(2 * a.order().sorted + a.order().unique));
+    };
+    append_rows(o.a);
+    append_rows(o.c.transpose());
+    append_rows(o.result);
+    append(o.t.rowind());
+    append(o.t.colind());
+    append(o.t.values());
+    bits.push_back(static_cast<unsigned char>(2 * o.t.order().sorted + o.t.order().unique));
+    for (const dense_t* d : {&o.d, &o.x_block, &o.y_block}) append(d->values());
+    for (const vector_t* v : {&o.x, &o.y, &o.u, &o.v}) append(v->view());
+    return bits;
+  }
+
+  /// The battery of this file: fails every allocation of `op` in turn. `least`: how many it must
+  /// make at least, so that a test cannot pass by testing nothing.
+  static void expect_survives(const char* name, int least,
+                              const std::function<void(operands&)>& op) {
+    SCOPED_TRACE(std::string(C::engine::name) + ": " + name);
+    operands o = make();
+    const auto before = bits_of(o);
+    const auto host_before = memory(space::host).in_use, there_before = memory(where).in_use;
+    int failures = 0;
+    for (;; ++failures) {
+      ASSERT_LT(failures, 1000) << "never succeeds";
+      bool thrown = false;
+      {
+        const failing_allocator hook(failures);
+        try {
+          op(o);
+        } catch (const out_of_memory&) {
+          thrown = true;
+        }
+        // Any other exception ends the test with its message.
+      }
+      ASSERT_EQ(thrown, failed.load()) << "allocation " << failures;
+      if (!thrown) break;
+      ASSERT_TRUE(bits_of(o) == before) << "operands changed, allocation " << failures;
+      ASSERT_EQ(memory(where).in_use, there_before) << "leak, allocation " << failures;
+      ASSERT_EQ(memory(space::host).in_use, host_before) << "host leak, allocation " << failures;
+    }
+    EXPECT_GE(failures, least);
+    // It worked the last time, and works like on operands that never saw a failure.
+    operands fresh = make();
+    op(fresh);
+    EXPECT_TRUE(bits_of(o) == bits_of(fresh));
+    EXPECT_NO_THROW(op(o));
+  }
+
+  /// Scratch that grows with the matrix must come from the context, where the hook and memory()
+  /// see it, not from std::vector.
+  static void expect_seen(const char* name, const std::function<void()>& op) {
+    SCOPED_TRACE(std::string(C::engine::name) + ": " + name);
+    op(); // once-only things: threads, streams, handles
+    largest_plain_new = 0;
+    op();
+    EXPECT_LT(largest_plain_new.load(), std::size_t{16} << 10U);
+  }
+};
+TYPED_TEST_SUITE(Fault, few_configs, config_name);
+
+TYPED_TEST(Fault, Multiply) {
+  const auto& ctx = TypeParam::context();
+  TestFixture::expect_survives("plain", 0, [&](auto& o) { multiply(ctx, o.a, o.x, o.y); });
+  TestFixture::expect_survives("inspected", 0, [&](auto& o) {
+    const auto info = multiply_inspect(ctx, o.a, o.x, o.y);
+    multiply(ctx, info, o.a, o.x, o.y);
+  });
+  TestFixture::expect_survives("transposed", 0, [&](auto& o) {
+    multiply(ctx, transposed(o.a), o.u, o.v);
+  });
+  TestFixture::expect_survives("transposed onto itself", 0, [&](auto& o) {
+    multiply(ctx, transposed(o.a), o.u, scaled(0.5, o.v), o.v);
+  });
+  TestFixture::expect_survives("transposed, inspected", 3, [&](auto& o) {
+    const auto info = multiply_inspect(ctx, transposed(o.a), o.u, o.v);
+    multiply(ctx, info, transposed(o.a), o.u, o.v);
+  });
+  TestFixture::expect_survives("csc", 0, [&](auto& o) { multiply(ctx, o.c, o.x, o.y); });
+  TestFixture::expect_survives("dense", 0, [&](auto& o) {
+    multiply(ctx, o.a, o.x_block, o.y_block);
+  });
+  TestFixture::expect_survives("dense, transposed", 3, [&](auto& o) {
+    multiply(ctx, transposed(o.a), o.y_block, scaled(2, o.x_block), o.x_block);
+  });
+}
+
+TYPED_TEST(Fault, Structure) {
+  const auto& ctx = TypeParam::context();
+  TestFixture::expect_survives("transpose", 3, [&](auto& o) { (void)transpose(ctx, o.a); });
+  TestFixture::expect_survives("transpose into", 0, [&](auto& o) {
+    transpose(ctx, transpose_inspect(o.a, o.result), o.a, o.result.view());
+  });
+  TestFixture::expect_survives("coo to csr", 3, [&](auto& o) { (void)to_csr(ctx, o.t); });
+  TestFixture::expect_survives("coo to csc", 3, [&](auto& o) { (void)to_csc(ctx, o.t); });
+  TestFixture::expect_survives("csr to coo", 3, [&](auto& o) { (void)to_coo(ctx, o.a); });
+  TestFixture::expect_survives("csr to csr", 3, [&](auto& o) { (void)to_csr(ctx, o.a); });
+  TestFixture::expect_survives("csr to csc", 3, [&](auto& o) { (void)to_csc(ctx, o.a); });
+  TestFixture::expect_survives("csc to csr", 3, [&](auto& o) { (void)to_csr(ctx, o.c); });
+  TestFixture::expect_survives("csc to coo", 3, [&](auto& o) { (void)to_coo(ctx, o.c); });
+  TestFixture::expect_survives("csr to dense", 1, [&](auto& o) { (void)to_dense(ctx, o.a); });
+  TestFixture::expect_survives("csc to dense", 1, [&](auto& o) { (void)to_dense(ctx, o.c); });
+  TestFixture::expect_survives("coo to dense", 4, [&](auto& o) { (void)to_dense(ctx, o.t); });
+  TestFixture::expect_survives("dense to csr", 3, [&](auto& o) { (void)to_csr(ctx, o.d); });
+  TestFixture::expect_survives("dense to csc", 3, [&](auto& o) { (void)to_csc(ctx, o.d); });
+  TestFixture::expect_survives("dense to coo", 6, [&](auto& o) { (void)to_coo(ctx, o.d); });
+}
+
+TYPED_TEST(Fault, SortAndMerge) {
+  const auto& ctx = TypeParam::context();
+  TestFixture::expect_survives("sort csr", 0, [&](auto& o) { sort(ctx, o.a); });
+  TestFixture::expect_survives("sort csc", 0, [&](auto& o) { sort(ctx, o.c); });
+  TestFixture::expect_survives("sort coo", 1, [&](auto& o) { sort(ctx, o.t); });
+  for (const duplicates rule : {duplicates::sum, duplicates::first, duplicates::last}) {
+    TestFixture::expect_survives("merge csr", 6,
+                                 [&](auto& o) { (void)merge_duplicates(ctx, o.a, rule); });
+    TestFixture::expect_survives("merge csc", 6,
+                                 [&](auto& o) { (void)merge_duplicates(ctx, o.c, rule); });
+    TestFixture::expect_survives("merge coo", 6,
+                                 [&](auto& o) { (void)merge_duplicates(ctx, o.t, rule); });
+  }
+}
+
+TYPED_TEST(Fault, VectorsAndCopies) {
+  const auto& ctx = TypeParam::context();
+  TestFixture::expect_survives("dot", 0, [&](auto& o) { (void)dot(ctx, o.x, o.v); });
+  TestFixture::expect_survives("axpby", 0, [&](auto& o) { axpby(ctx, 2, o.x, 3, o.v); });
+  TestFixture::expect_survives("scale", 0, [&](auto& o) { scale(ctx, 2, o.a); });
+  TestFixture::expect_survives("fill", 0, [&](auto& o) { fill(ctx, 2, o.x); });
+  TestFixture::expect_survives("norms", 0, [&](auto& o) {
+    (void)norm1(ctx, o.x);
+    (void)norm2(ctx, o.x);
+    (void)norm_inf(ctx, o.x);
+    (void)matrix_frob_norm(ctx, o.a);
+    (void)matrix_inf_norm(ctx, o.a);
+  });
+  TestFixture::expect_survives("copy csr", 3, [&](auto& o) { (void)copy_to(ctx, o.a); });
+  TestFixture::expect_survives("copy csc", 3, [&](auto& o) { (void)copy_to(ctx, o.c); });
+  TestFixture::expect_survives("copy coo", 3, [&](auto& o) { (void)copy_to(ctx, o.t); });
+  TestFixture::expect_survives("copy dense", 1, [&](auto& o) { (void)copy_to(ctx, o.d); });
+  TestFixture::expect_survives("copy to host", 3, [&](auto& o) {
+    (void)copy_to(default_context<space::host>(), o.a);
+  });
+  TestFixture::expect_survives("check", 0, [&](auto& o) {
+    check(ctx, o.a);
+    check(ctx, o.c);
+    check(ctx, o.t);
+    check(ctx, o.d);
+  });
+}
+
+TYPED_TEST(Fault, LargeMatrices) {
+  // Enough entries for every thread and every tile to have its own scratch.
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  const triplets& m = battery_matrix("one huge row");
+  const auto a = TypeParam::put_csr(m);
+  const auto triples = TypeParam::put_coo(m);
+  const auto x = TypeParam::put(random_vector<T>(m.cols, 1));
+  const auto u = TypeParam::put(random_vector<T>(m.rows, 2));
+  auto y = TypeParam::put(all_nan<T>(m.rows));
+  auto v = TypeParam::put(all_nan<T>(m.cols));
+  auto silent = copy_to(ctx, a);
+  const std::pair<const char*, std::function<void()>> ops[] = {
+      {"multiply", [&] { multiply(ctx, a, x, y); }},
+      {"multiply transposed", [&] { multiply(ctx, transposed(a), u, v); }},
+      {"multiply inspected",
+       [&] { multiply(ctx, multiply_inspect(ctx, a, x, y), a, x, y); }},
+      {"transpose", [&] { (void)transpose(ctx, a); }},
+      {"to_csr", [&] { (void)to_csr(ctx, triples); }},
+      {"to_coo", [&] { (void)to_coo(ctx, a); }},
+      {"sort",
+       [&] {
+         silent.state({});
+         sort(ctx, silent);
+       }},
+      {"merge", [&] { (void)merge_duplicates(ctx, a); }},
+      {"dot", [&] { (void)dot(ctx, x, v); }},
+      {"norm2", [&] { (void)norm2(ctx, x); }},
+      {"check", [&] { check(ctx, silent); }},
+  };
+  for (const auto& [name, op] : ops) {
+    SCOPED_TRACE(std::string(TypeParam::engine::name) + ": " + name);
+    const auto in_use = memory(TypeParam::memory_space).in_use;
+    for (int failures = 0;; ++failures) {
+      ASSERT_LT(failures, 1000) << "never succeeds";
+      const failing_allocator hook(failures);
+      try {
+        op();
+        ASSERT_FALSE(failed.load());
+        break;
+      } catch (const out_of_memory& e) {
+        ASSERT_TRUE(failed.load()) << e.what();
+        ASSERT_EQ(memory(TypeParam::memory_space).in_use, in_use);
+      }
+    }
+    TestFixture::expect_seen(name, op);
+  }
+}
+
+} // namespace
+} // namespace lacuna::test

@@ -1,0 +1,8 @@
+// An addend on the device for operands on the host.
+// expect: lacuna: host and device memory are mixed in one operation; use copy_to
+#include <lacuna/lacuna.hpp>
+
+void wrong(const lacuna::csr<double>& a, const lacuna::array<double>& x,
+           const lacuna::array<double, lacuna::space::device>& z, lacuna::array<double>& y) {
+  lacuna::multiply(a, x, lacuna::scaled(2, z), y);
+}

@@ -1,0 +1,9 @@
+// A result in float for operands in double.
+// expect: lacuna: operands differ in value type \(float, double\)
+#include <lacuna/lacuna.hpp>
+
+#include <vector>
+
+void wrong(const lacuna::csr<double>& a, const std::vector<double>& x, std::vector<float>& y) {
+  lacuna::multiply(a, x, y);
+}

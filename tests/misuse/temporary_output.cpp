@@ -1,0 +1,9 @@
+// A result that is gone at the end of the line.
+// expect: mutable_view
+#include <lacuna/lacuna.hpp>
+
+#include <vector>
+
+void wrong(const lacuna::csr<double>& a, const std::vector<double>& x) {
+  lacuna::multiply(a, x, std::vector<double>(3));
+}

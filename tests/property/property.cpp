@@ -1,0 +1,219 @@
+// Laws that hold for every matrix, tried on random ones; a failure is shrunk and printed with the
+// string that reproduces it (RC_PARAMS).
+#include <functional>
+
+#include <rapidcheck.h>
+
+#include "support/oracle.hpp"
+
+namespace lacuna::test {
+namespace {
+
+/// A law about a matrix, given as triplets in any order, duplicates included.
+using law = std::function<::testing::AssertionResult(const triplets&)>;
+
+rc::Gen<triplets> any_matrix() {
+  return rc::gen::exec([] {
+    // Mostly small, where corner cases are; now and then enough entries for several threads.
+    const bool large = *rc::gen::weightedElement<bool>({{15, false}, {1, true}});
+    const int limit = large ? 3000 : 40;
+    triplets m{"random", *rc::gen::inRange(0, limit), *rc::gen::inRange(0, limit), {}, {}, {}};
+    if (m.rows == 0 || m.cols == 0) return m;
+    if (large) {
+      random_source random(*rc::gen::arbitrary<std::uint64_t>());
+      const std::int64_t entries = random.below(60'000);
+      // Rows of very different lengths.
+      for (std::int64_t k = 0; k < entries; ++k)
+        m.add(random.below(1 + random.below(m.rows)), random.below(m.cols), random.value());
+      return m;
+    }
+    using entry = std::tuple<int, int, int>;
+    const auto entries = *rc::gen::container<std::vector<entry>>(
+        rc::gen::tuple(rc::gen::inRange(0, static_cast<int>(m.rows)),
+                       rc::gen::inRange(0, static_cast<int>(m.cols)), rc::gen::inRange(-99, 100)));
+    for (const auto& [i, j, v] : entries) m.add(i, j, v / 7.0);
+    return m;
+  });
+}
+
+std::string shown(const triplets& m) {
+  std::string text = std::to_string(m.rows) + " x " + std::to_string(m.cols) + ", " +
+                     std::to_string(m.size()) + " entries:";
+  for (std::size_t k = 0; k < std::min<std::size_t>(m.value.size(), 50); ++k)
+    text += " (" + std::to_string(m.row[k]) + ", " + std::to_string(m.col[k]) + ") " +
+            std::to_string(m.value[k]);
+  return text;
+}
+
+/// Tries the law on a hundred matrices.
+void expect_law(const law& holds) {
+  EXPECT_TRUE(rc::check([&] {
+    const triplets m = *any_matrix();
+    const auto result = holds(m);
+    if (!result) RC_FAIL(std::string(result.message()) + "\n" + shown(m));
+  }));
+}
+
+template <class C> class Property : public engine_test<C> {
+protected:
+  using vector = std::vector<typename C::value>;
+  template <class A> static vector product(const A& a, const vector& x, std::int64_t rows) {
+    auto y = C::put(all_nan<typename C::value>(rows));
+    multiply(C::context(), a, C::put(x), y);
+    return host_vector(y);
+  }
+};
+TYPED_TEST_SUITE(Property, few_configs, config_name);
+
+TYPED_TEST(Property, ProductIsLinear) {
+  using T = typename TypeParam::value;
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    const auto x = random_vector<T>(m.cols, 1), y = random_vector<T>(m.cols, 2);
+    auto sum = x;
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += y[j];
+    const auto ax = TestFixture::product(a, x, m.rows), ay = TestFixture::product(a, y, m.rows);
+    // A(x + y) is within its bound of Ax + Ay, which has those of its parts and of x + y.
+    auto want = expected_product(1, host, false, x);
+    const auto want_y = expected_product(1, host, false, y);
+    for (std::size_t i = 0; i < ax.size(); ++i) {
+      want.value[i] = double{ax[i]} + double{ay[i]};
+      want.bound[i] = 3 * (want.bound[i] + want_y.bound[i]);
+    }
+    return within(TestFixture::product(a, sum, m.rows), want);
+  });
+}
+
+TYPED_TEST(Property, TransposedTwiceIsTheSame) {
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    auto a = TypeParam::put_csr(m);
+    const auto twice = transpose(ctx, transpose(ctx, a));
+    sort(ctx, a);
+    return same_matrix(twice, copy_to(default_context<space::host>(), a));
+  });
+}
+
+TYPED_TEST(Property, TransposeIsTheAdjoint) {
+  using T = typename TypeParam::value;
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    const auto x = random_vector<T>(m.rows, 3), y = random_vector<T>(m.cols, 4);
+    const auto atx = TestFixture::product(transposed(a), x, m.cols);
+    const auto ay = TestFixture::product(a, y, m.rows);
+    const double left = dot(ctx, TypeParam::put(atx), TypeParam::put(y));
+    const double right = dot(ctx, TypeParam::put(x), TypeParam::put(ay));
+    // Errors of the products, carried through the outer sums, and of the outer sums themselves.
+    const auto bound = [&](const expected& inner, const std::vector<T>& outer) {
+      double result = 0;
+      for (std::size_t i = 0; i < outer.size(); ++i)
+        result += (2 * inner.bound[i] + static_cast<double>(outer.size() + 4) *
+                                            double{std::numeric_limits<T>::epsilon()} *
+                                            (std::abs(inner.value[i]) + inner.bound[i])) *
+                  std::abs(double{outer[i]});
+      return result;
+    };
+    const double allowed = bound(expected_product(1, host, true, x), y) +
+                           bound(expected_product(1, host, false, y), x);
+    if (std::abs(left - right) <= allowed) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure()
+           << left << " and " << right << " differ by more than " << allowed;
+  });
+}
+
+TYPED_TEST(Property, CooCsrCooOnlyReorders) {
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto a = TypeParam::put_coo(m);
+    return same_entries(entries_of(to_coo(ctx, to_csr(ctx, a))),
+                        reference::by_row(entries_of(a)));
+  });
+}
+
+TYPED_TEST(Property, CsrCscCsrOnlySorts) {
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto a = TypeParam::put_csr(m);
+    return same_entries(entries_of(to_csr(ctx, to_csc(ctx, a))), reference::sort(entries_of(a)));
+  });
+}
+
+TYPED_TEST(Property, SortTwiceIsSortOnce) {
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    auto rows = TypeParam::put_csr(m);
+    const auto want = reference::sort(entries_of(rows));
+    auto triples = TypeParam::put_coo(m);
+    for (int times = 0; times < 2; ++times) {
+      rows.state({});
+      sort(ctx, rows);
+      triples.state({});
+      sort(ctx, triples);
+      if (auto r = same_entries(entries_of(rows), want); !r) return r << " (csr)";
+      if (auto r = same_entries(entries_of(triples), want); !r) return r << " (coo)";
+    }
+    return ::testing::AssertionSuccess();
+  });
+}
+
+TYPED_TEST(Property, MergingKeepsTheProduct) {
+  using T = typename TypeParam::value;
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto host = TypeParam::host_csr(m);
+    const auto merged = merge_duplicates(ctx, TypeParam::put_csr(m), duplicates::sum);
+    check(ctx, merged);
+    const auto x = random_vector<T>(m.cols, 5);
+    auto want = expected_product(1, host, false, x);
+    for (double& bound : want.bound) bound *= 2; // the sums of duplicates round as well
+    return within(TestFixture::product(merged, x, m.rows), want);
+  });
+}
+
+TYPED_TEST(Property, DenseThereAndBack) {
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    using I = typename TypeParam::index;
+    using O = typename TypeParam::offset;
+    const auto& ctx = TypeParam::context();
+    if (m.rows * m.cols > 1'000'000) return ::testing::AssertionSuccess();
+    // Zeros are dropped once, in the first dense copy; after that nothing may change.
+    const auto a = to_csr<I, O>(ctx, to_dense(ctx, TypeParam::put_csr(m)));
+    check(ctx, a);
+    for (const layout l : {layout::row_major, layout::column_major})
+      if (auto r = same_entries(entries_of(to_csr<I, O>(ctx, to_dense(ctx, a, l))), entries_of(a));
+          !r)
+        return r;
+    return ::testing::AssertionSuccess();
+  });
+}
+
+TYPED_TEST(Property, BlocksAreVectorsSideBySide) {
+  using T = typename TypeParam::value;
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    constexpr std::int64_t columns = 3;
+    const auto x = random_vector<T>(m.cols * columns, 6);
+    const auto x_there = TypeParam::put(x);
+    auto y = TypeParam::put(all_nan<T>(m.rows * columns));
+    multiply(ctx, a,
+             dense_view<const T, TypeParam::memory_space>(x_there.data(), {m.cols, columns},
+                                                          layout::column_major),
+             dense_view<T, TypeParam::memory_space>(y.data(), {m.rows, columns},
+                                                    layout::column_major));
+    const auto got = host_vector(y);
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const std::vector<T> column(x.begin() + j * m.cols, x.begin() + (j + 1) * m.cols);
+      const std::vector<T> result(got.begin() + j * m.rows, got.begin() + (j + 1) * m.rows);
+      if (auto r = within(result, expected_product(1, host, false, column)); !r) return r;
+    }
+    return ::testing::AssertionSuccess();
+  });
+}
+
+} // namespace
+} // namespace lacuna::test

@@ -1,0 +1,218 @@
+// The same call gives the same bits: again and again on every engine, and on the host for any
+// number of threads.
+#include "support/dense_block.hpp"
+
+namespace lacuna::test {
+namespace {
+
+/// Large enough that work is split, among them all kinds of unevenness.
+constexpr const char* names[] = {"one huge row",   "huge first and last row",
+                                 "one huge column", "power law",
+                                 "stencil 40 x 40", "unsorted with duplicates",
+                                 "empty rows at start, middle and end"};
+
+/// What an operation computed, bit by bit.
+class bits {
+public:
+  template <class T> void add(const std::vector<T>& v) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(v.data());
+    bytes_.insert(bytes_.end(), bytes, bytes + v.size() * sizeof(T));
+  }
+  template <class T> void add_scalar(T x) { add(std::vector<T>{x}); }
+  template <class T, class I, class O, space S> void add(const csr<T, I, O, S>& a) {
+    add(host_vector(a.rowptr()));
+    add(host_vector(a.colind()));
+    add(host_vector(a.values()));
+  }
+  template <class T, class I, class O, space S> void add(const coo<T, I, O, S>& a) {
+    add(host_vector(a.rowind()));
+    add(host_vector(a.colind()));
+    add(host_vector(a.values()));
+  }
+  friend bool operator==(const bits&, const bits&) = default;
+
+private:
+  std::vector<unsigned char> bytes_;
+};
+
+/// Each operation, run on a context, with all it computed.
+template <class T, class I, class O> struct operations {
+  template <space S> static array<T, S> put(const context<S>& ctx, std::int64_t size, int seed) {
+    return copy_to(ctx, random_vector<T>(size, static_cast<std::uint64_t>(seed)));
+  }
+
+  template <space S> static bits multiply_plain(const triplets& m, const context<S>& ctx) {
+    const auto a = copy_to(ctx, make_csr<T, I, O>(m));
+    const auto x = put(ctx, m.cols, 1);
+    auto y = put(ctx, m.rows, 2);
+    bits result;
+    multiply(ctx, a, x, y);
+    result.add(host_vector(y));
+    for (int times = 0; times < 8; ++times) { // a rounding that differs shows only now and then
+      multiply(ctx, scaled(0.3, a), x, scaled(0.7, y), y);
+      result.add(host_vector(y));
+    }
+    const auto info = multiply_inspect(ctx, a, x, y);
+    multiply(ctx, info, a, x, y);
+    result.add(host_vector(y));
+    return result;
+  }
+  template <space S> static bits multiply_inspected(const triplets& m, const context<S>& ctx) {
+    const auto a = copy_to(ctx, make_csr<T, I, O>(m));
+    const auto x = put(ctx, m.rows, 3);
+    auto y = put(ctx, m.cols, 4);
+    const auto info = multiply_inspect(ctx, transposed(a), x, y);
+    multiply(ctx, info, transposed(a), x, scaled(2, y), y);
+    bits result;
+    result.add(host_vector(y));
+    return result;
+  }
+  template <space S> static bits multiply_transposed(const triplets& m, const context<S>& ctx) {
+    const auto a = copy_to(ctx, make_csr<T, I, O>(m));
+    const auto x = put(ctx, m.rows, 5);
+    auto y = put(ctx, m.cols, 6);
+    multiply(ctx, transposed(a), x, y);
+    bits result;
+    result.add(host_vector(y));
+    return result;
+  }
+  template <space S> static bits multiply_dense(const triplets& m, const context<S>& ctx) {
+    const auto a = copy_to(ctx, make_csr<T, I, O>(m));
+    bits result;
+    for (const std::int64_t columns : {1, 4, 7})
+      for (const layout l : {layout::row_major, layout::column_major}) {
+        const auto x = dense_block<T>({m.cols, columns}, 7).put(ctx, l, 0);
+        auto y = dense_block<T>::nan({m.rows, columns}).put(ctx, l, 0);
+        multiply(ctx, a, x.view(), y.view());
+        result.add(y.elements());
+        multiply(ctx, scaled(0.3, a), x.view(), scaled(0.7, y.view()), y.view());
+        result.add(y.elements());
+      }
+    return result;
+  }
+  template <space S> static bits sums(const triplets& m, const context<S>& ctx) {
+    const auto a = copy_to(ctx, make_csr<T, I, O>(m));
+    const auto x = put(ctx, m.cols, 8), y = put(ctx, m.cols, 9);
+    bits result;
+    result.add_scalar(dot(ctx, x, y));
+    result.add_scalar(norm1(ctx, x));
+    result.add_scalar(norm2(ctx, x));
+    result.add_scalar(norm_inf(ctx, x));
+    result.add_scalar(matrix_frob_norm(ctx, a));
+    result.add_scalar(matrix_inf_norm(ctx, a));
+    return result;
+  }
+  template <space S> static bits structure(const triplets& m, const context<S>& ctx) {
+    auto rows = copy_to(ctx, make_csr<T, I, O>(m));
+    auto triples = copy_to(ctx, make_coo<T, I, O>(m));
+    bits result;
+    result.add(transpose(ctx, rows));
+    result.add(to_csr(ctx, triples));
+    result.add(to_coo(ctx, rows));
+    for (const duplicates rule : {duplicates::sum, duplicates::first, duplicates::last}) {
+      result.add(merge_duplicates(ctx, rows, rule));
+      result.add(merge_duplicates(ctx, triples, rule));
+    }
+    rows.state({});
+    sort(ctx, rows);
+    result.add(rows);
+    triples.state({});
+    sort(ctx, triples);
+    result.add(triples);
+    return result;
+  }
+};
+
+template <class C> using ops = operations<typename C::value, typename C::index, typename C::offset>;
+
+template <class C> class Repeat : public engine_test<C> {
+protected:
+  /// Twice on one context, and once on another with other memory.
+  template <class Op> static void expect_same(Op op) {
+    for (const char* name : names) {
+      SCOPED_TRACE(std::string(C::engine::name) + ": " + name);
+      const triplets& m = battery_matrix(name);
+      const bits first = op(m, C::context());
+      EXPECT_TRUE(op(m, C::context()) == first) << "the second call";
+      const context<C::memory_space> another = another_context();
+      EXPECT_TRUE(op(m, another) == first) << "another context";
+    }
+  }
+  /// On the host only: any number of threads.
+  template <class Op> static void expect_same_for_threads(Op op) {
+    for (const char* name : names) expect_same_for_threads(op, battery_matrix(name));
+  }
+  template <class Op> static void expect_same_for_threads(Op op, const triplets& m) {
+    if constexpr (C::memory_space == space::host) {
+      const bits first = op(m, host_context(host_options{.threads = 1}));
+      for (const int threads : {2, 3, 4, 7}) {
+        SCOPED_TRACE(m.name + ", " + std::to_string(threads) + " threads");
+        EXPECT_TRUE(op(m, host_context(host_options{.threads = threads})) == first);
+      }
+    }
+  }
+
+private:
+  static context<C::memory_space> another_context() {
+    if constexpr (C::memory_space == space::host) return C::context();
+    else return context<C::memory_space>();
+  }
+};
+TYPED_TEST_SUITE(Repeat, few_configs, config_name);
+
+TYPED_TEST(Repeat, Multiply) {
+  const auto op = [](const triplets& m, const auto& ctx) {
+    return ops<TypeParam>::multiply_plain(m, ctx);
+  };
+  TestFixture::expect_same(op);
+  TestFixture::expect_same_for_threads(op);
+}
+
+TYPED_TEST(Repeat, MultiplyTransposedInspected) {
+  const auto op = [](const triplets& m, const auto& ctx) {
+    return ops<TypeParam>::multiply_inspected(m, ctx);
+  };
+  TestFixture::expect_same(op);
+  TestFixture::expect_same_for_threads(op);
+}
+
+TYPED_TEST(Repeat, MultiplyTransposed) {
+  // Without inspection: for a fixed number of threads.
+  TestFixture::expect_same([](const triplets& m, const auto& ctx) {
+    return ops<TypeParam>::multiply_transposed(m, ctx);
+  });
+}
+
+TYPED_TEST(Repeat, MultiplyDense) {
+  const auto op = [](const triplets& m, const auto& ctx) {
+    return ops<TypeParam>::multiply_dense(m, ctx);
+  };
+  TestFixture::expect_same(op);
+  TestFixture::expect_same_for_threads(op);
+}
+
+TYPED_TEST(Repeat, Sums) {
+  const auto op = [](const triplets& m, const auto& ctx) {
+    return ops<TypeParam>::sums(m, ctx);
+  };
+  TestFixture::expect_same(op);
+  TestFixture::expect_same_for_threads(op);
+}
+
+TYPED_TEST(Repeat, Structure) {
+  const auto op = [](const triplets& m, const auto& ctx) {
+    return ops<TypeParam>::structure(m, ctx);
+  };
+  TestFixture::expect_same(op);
+  TestFixture::expect_same_for_threads(op);
+}
+
+TYPED_TEST(Repeat, LongVectors) {
+  const triplets long_row{"a long vector", 1, 700'001, {}, {}, {}};
+  const auto op = [](const triplets& m, const auto& ctx) { return ops<TypeParam>::sums(m, ctx); };
+  EXPECT_TRUE(op(long_row, TypeParam::context()) == op(long_row, TypeParam::context()));
+  TestFixture::expect_same_for_threads(op, long_row);
+}
+
+} // namespace
+} // namespace lacuna::test

@@ -1,0 +1,119 @@
+// Engines: where a test runs. The same test source is built for each; a test of an engine whose
+// device is missing is skipped by name.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lacuna/lacuna.hpp>
+
+#include "support/battery.hpp"
+
+namespace lacuna::test {
+
+struct host_engine {
+  static constexpr space memory_space = space::host;
+  static constexpr const char* name = "host";
+  static bool present() { return true; }
+  /// Three threads wherever it runs: an uneven split, also on machines with fewer cores.
+  static const host_context& context();
+};
+
+struct cuda_engine {
+  static constexpr space memory_space = space::device;
+  static constexpr const char* name = "cuda";
+  static bool present() { return device_count() > 0; }
+  static const device_context& context();
+};
+
+/// What a typed test is built for, an engine and one of the library's type triples; and how it
+/// gets its operands there.
+template <class Engine, class T, class I, class O> struct on {
+  using engine = Engine;
+  using value = T;
+  using index = I;
+  using offset = O;
+  static constexpr space memory_space = Engine::memory_space;
+  static const auto& context() { return Engine::context(); }
+
+  static auto put(const std::vector<T>& v) { return copy_to(context(), v); }
+  static auto host_csr(const triplets& m) { return make_csr<T, I, O>(m); }
+  static auto put_csr(const triplets& m) { return copy_to(context(), make_csr<T, I, O>(m)); }
+  static auto put_csc(const triplets& m) { return copy_to(context(), make_csc<T, I, O>(m)); }
+  static auto put_coo(const triplets& m) { return copy_to(context(), make_coo<T, I, O>(m)); }
+
+  /// Calls f with each matrix of the battery; a failure names engine and matrix.
+  template <class F> static void for_each_matrix(F f) {
+    for (const triplets& m : battery()) {
+      SCOPED_TRACE(std::string(Engine::name) + ": " + m.name);
+      f(m);
+    }
+  }
+};
+
+/// "host_float_i32_o64"
+struct config_name {
+  template <class C> static std::string GetName(int) {
+    return std::string(C::engine::name) +
+           (std::is_same_v<typename C::value, float> ? "_float" : "_double") + "_i" +
+           std::to_string(8 * sizeof(typename C::index)) + "_o" +
+           std::to_string(8 * sizeof(typename C::offset));
+  }
+};
+
+namespace internal {
+template <class... Lists> struct join;
+template <class... A, class... B> struct join<::testing::Types<A...>, ::testing::Types<B...>> {
+  using type = ::testing::Types<A..., B...>;
+};
+template <class E>
+using all_on = ::testing::Types<
+    on<E, float, std::int32_t, std::int32_t>, on<E, float, std::int32_t, std::int64_t>,
+    on<E, float, std::int64_t, std::int32_t>, on<E, float, std::int64_t, std::int64_t>,
+    on<E, double, std::int32_t, std::int32_t>, on<E, double, std::int32_t, std::int64_t>,
+    on<E, double, std::int64_t, std::int32_t>, on<E, double, std::int64_t, std::int64_t>>;
+template <class E>
+using few_on = ::testing::Types<on<E, double, std::int32_t, std::int32_t>,
+                                on<E, float, std::int64_t, std::int64_t>>;
+template <class E>
+using values_on = ::testing::Types<on<E, float, std::int32_t, std::int32_t>,
+                                   on<E, double, std::int32_t, std::int32_t>>;
+template <template <class> class List>
+using on_engines =
+    typename std::conditional_t<has_cuda, join<List<host_engine>, List<cuda_engine>>,
+                                join<List<host_engine>, ::testing::Types<>>>::type;
+} // namespace internal
+
+/// Every type triple on every engine of this build; two of them; float and double alone.
+using all_configs = internal::on_engines<internal::all_on>;
+using few_configs = internal::on_engines<internal::few_on>;
+using value_configs = internal::on_engines<internal::values_on>;
+
+/// Base of typed tests.
+template <class C> class engine_test : public ::testing::Test {
+protected:
+  void SetUp() override {
+    if (!C::engine::present()) GTEST_SKIP() << "no CUDA device";
+  }
+};
+
+/// Elements of an owner's or view's array, on the host.
+template <class T, space S>
+std::vector<std::remove_const_t<T>> host_vector(vector_view<T, S> v) {
+  const auto copy = copy_to(default_context<space::host>(), v);
+  return {copy.begin(), copy.end()};
+}
+template <class T, space S> std::vector<T> host_vector(const array<T, S>& v) {
+  return host_vector(v.view());
+}
+
+/// Whether two vectors have the same bits (NaN equals itself, 0 is not -0).
+template <class T> bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+} // namespace lacuna::test
