@@ -10,21 +10,17 @@ note() { printf '\n== %s\n' "$*"; }
 
 ./lacuna --version
 if [[ $what =~ ^(default|tests|all)$ ]]; then
-  for test in lacuna-test-*; do
-    note "$test"
-    "./$test" --gtest_brief=1 --gtest_filter='*cuda*' || status=1
-  done
+  note "tests"
+  ./lacuna-tests --gtest_brief=1 --gtest_filter="${LACUNA_TESTS:-*cuda*}" || status=1
   note "lacuna demo"
   ./lacuna --device cuda demo || status=1
 fi
 if [[ $what =~ ^(sanitize|all)$ ]]; then
   sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
   for tool in memcheck racecheck; do
-    for test in ${LACUNA_SANITIZE_TESTS:-lacuna-test-repeat lacuna-test-property lacuna-test-spblas}; do
-      note "$tool $test"
-      "$sanitizer" --tool "$tool" --error-exitcode 9 "./$test" --gtest_brief=1 \
-        --gtest_filter="${LACUNA_SANITIZE_FILTER:-*cuda*}" || status=1
-    done
+    note "$tool"
+    "$sanitizer" --tool "$tool" --error-exitcode 9 ./lacuna-tests --gtest_brief=1 \
+      --gtest_filter="${LACUNA_SANITIZE_TESTS:-*cuda_double_i32_o32*:*cuda_float_i64_o64*}" || status=1
   done
 fi
 if [[ $what =~ ^(default|bench|all)$ ]]; then

@@ -5,7 +5,7 @@ target_include_directories(lacuna_highway SYSTEM INTERFACE ${HWY_INCLUDE_DIR})
 if(LACUNA_STANDALONE)
   # The distribution has no static libhwy: compile for one target, which needs no library.
   target_compile_definitions(lacuna_highway INTERFACE HWY_COMPILE_ONLY_STATIC)
-  target_compile_options(lacuna_highway INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3>)
+  target_compile_options(lacuna_highway INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3 -maes -mpclmul>)
 else()
   find_library(HWY_LIBRARY hwy REQUIRED)
   target_link_libraries(lacuna_highway INTERFACE ${HWY_LIBRARY})

@@ -14,9 +14,12 @@ public:
                            : multiply_inspect(ctx, p.a, x(), y());
   }
   void run() override {
-    if (p_.what == suite::spmm) multiply(ctx_, info_, p_.a, p_.x, p_.y);
-    else if (p_.transposed()) multiply(ctx_, info_, transposed(p_.a), x(), y());
-    else multiply(ctx_, info_, p_.a, x(), y());
+    if (p_.what == suite::spmm)
+      multiply(ctx_, info_, p_.a, p_.x, p_.y);
+    else if (p_.transposed())
+      multiply(ctx_, info_, transposed(p_.a), x(), y());
+    else
+      multiply(ctx_, info_, p_.a, x(), y());
   }
   [[nodiscard]] std::size_t extra_bytes() const override { return info_.bytes(); }
   [[nodiscard]] std::string explain() const override {

@@ -45,8 +45,10 @@ std::vector<std::string> split(const std::vector<std::string>& typed) {
       if (piece.starts_with("gen:")) piece.erase(0, 4);
       const bool parameter =
           piece.find('=') != std::string::npos && piece.find(':') == std::string::npos;
-      if (parameter && at > 0) result.back() += "," + piece;
-      else if (!piece.empty()) result.push_back(piece);
+      if (parameter && at > 0 && !result.empty())
+        result.back() += "," + piece;
+      else if (!piece.empty())
+        result.push_back(piece);
       at = end + 1;
     }
   return result;

@@ -38,8 +38,10 @@ template <space S> struct peer_lists {
   std::vector<peer<double, S>> f64;
   std::vector<peer<float, S>> f32;
   template <class T> const std::vector<peer<T, S>>& of() const {
-    if constexpr (std::is_same_v<T, double>) return f64;
-    else return f32;
+    if constexpr (std::is_same_v<T, double>)
+      return f64;
+    else
+      return f32;
   }
 };
 
@@ -124,12 +126,16 @@ void run_matrix(const rig<S>& r, const host_context& host, const settings& s,
     contestants.insert(contestants.end(), p.contestants.begin(), p.contestants.end());
 
   const csr<T, index_t, offset_t, S> there = [&] {
-    if constexpr (S == space::device) return copy_to(r.ctx, a);
-    else return csr<T>();
+    if constexpr (S == space::device)
+      return copy_to(r.ctx, a);
+    else
+      return csr<T>();
   }();
   const csr_view<const T, index_t, offset_t, S> a_view = [&] {
-    if constexpr (S == space::device) return there.view();
-    else return a.view();
+    if constexpr (S == space::device)
+      return there.view();
+    else
+      return a.view();
   }();
 
   measured_problem facts;
@@ -178,8 +184,10 @@ void run_suite(const rig<S>& r, const host_context& host, const settings& s,
     const auto say = [&](const auto& p) {
       out.peer_found(p.name, p.about, !p.contestants.empty());
     };
-    if (s.values == precision::f32) say(peers.f32[i]);
-    else say(peers.f64[i]);
+    if (s.values == precision::f32)
+      say(peers.f32[i]);
+    else
+      say(peers.f64[i]);
   }
   for (std::size_t i = 0; i < specs.size(); ++i) {
     out.progress(std::to_string(i + 1) + "/" + std::to_string(specs.size()) + " " + specs[i] +

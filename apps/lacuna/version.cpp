@@ -64,7 +64,8 @@ int print_version(const options& o) {
   fmt::print("lacuna {}\n", LACUNA_VERSION);
   if (o.quiet) return exit_done;
   fmt::print("  compiler  {}, {}\n", LACUNA_COMPILER, LACUNA_BUILD_TYPE);
-  if (facts["cuda"].is_null()) fmt::print("  CUDA      no GPU part\n");
+  if (facts["cuda"].is_null())
+    fmt::print("  CUDA      no GPU part\n");
   else
     fmt::print("  CUDA      toolkit {}, architectures {}\n",
                facts["cuda"]["toolkit"].get<std::string>(),

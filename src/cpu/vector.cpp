@@ -76,19 +76,16 @@ void axpby(const host_context& ctx, T alpha, vector_view<const T> x, T beta, vec
   const T* const p = x.data();
   T* const q = y.data();
   // x may be y itself: no element depends on another one, which is what simd asserts.
-  for_each_range(ctx, y.size(), vector_grain, [=](std::int64_t begin, std::int64_t end) {
-    if (alpha == 0 && beta == 0)
-      std::fill(q + begin, q + end, T{0});
-    else if (alpha == 0) {
-      for (std::int64_t i = begin; i < end; ++i) q[i] *= beta;
-    } else if (beta == 0) {
+  const auto for_each = [&](auto f) {
+    for_each_range(ctx, y.size(), vector_grain, [=](std::int64_t begin, std::int64_t end) {
 #pragma omp simd
-      for (std::int64_t i = begin; i < end; ++i) q[i] = alpha * p[i];
-    } else {
-#pragma omp simd
-      for (std::int64_t i = begin; i < end; ++i) q[i] = alpha * p[i] + beta * q[i];
-    }
-  });
+      for (std::int64_t i = begin; i < end; ++i) f(i);
+    });
+  };
+  if (alpha == 0 && beta == 0) return cpu::fill<T>(ctx, T{0}, y);
+  if (alpha == 0) return for_each([=](std::int64_t i) { q[i] *= beta; });
+  if (beta == 0) return for_each([=](std::int64_t i) { q[i] = alpha * p[i]; });
+  for_each([=](std::int64_t i) { q[i] = alpha * p[i] + beta * q[i]; });
 }
 
 template <class T> void fill(const host_context& ctx, T value, vector_view<T> x) {

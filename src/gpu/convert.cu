@@ -109,8 +109,7 @@ csr_d<T, I, O> dense_to_csr(const device_context& ctx, dense_view<const T, space
              const std::int64_t count = visit_row(a, i / 32, [](auto, auto, auto) {});
              if (i % 32 == 0) counts[i / 32] = count;
            });
-  exclusive_sums(ctx, rows, [from = counts.data()] __device__(std::int64_t r) { return from[r]; },
-                 places.data());
+  exclusive_sums(ctx, rows, counts.data(), places.data());
   std::int64_t entries = 0;
   read_back(ctx, &entries, places.data() + rows, 1);
   csr_d<T, I, O> result(ctx, shape, checked_cast<O>(entries, "entries"), {true, true});

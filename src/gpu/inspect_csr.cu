@@ -1,11 +1,8 @@
 // Row-length statistics and the choice of kernel. One pass over the row pointers, one wait.
 #include <cmath>
 
-#include <cub/device/device_reduce.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
-
 #include "gpu/multiply_csr.cuh"
+#include "gpu/parts/reduce.cuh"
 
 namespace lacuna::gpu {
 namespace {
@@ -40,29 +37,16 @@ void inspect_csr(const device_context& ctx, device_csr<T, I, O> a,
   if (rows == 0) return;
   const device_guard guard(ctx.device());
   const double mean = static_cast<double>(entries) / static_cast<double>(rows);
-  const auto input = thrust::make_transform_iterator(
-      thrust::make_counting_iterator(std::int64_t{0}), totals_of_row<O>{a.rowptr().data(), mean});
-  array<row_totals, space::device> totals(ctx, 1);
-  const row_totals none{0, 0, 0};
-  std::size_t scratch_bytes = 0;
-  check(cub::DeviceReduce::Reduce(nullptr, scratch_bytes, input, totals.data(), rows, add_totals{},
-                                  none, ctx.stream()),
-        "row statistics");
-  array<char, space::device> scratch(ctx, static_cast<std::int64_t>(scratch_bytes));
-  check(cub::DeviceReduce::Reduce(scratch.data(), scratch_bytes, input, totals.data(), rows,
-                                  add_totals{}, none, ctx.stream()),
-        "row statistics");
-  row_totals found{};
-  read_back(ctx, &found, totals.data(), 1);
-
+  const row_totals found = reduce(ctx, rows, totals_of_row<O>{a.rowptr().data(), mean},
+                                  add_totals{}, row_totals{0, 0, 0});
   result.statistics = {mean, std::sqrt(found.squares / static_cast<double>(rows)), found.longest,
                        found.empty};
-  result.kernel = choose_spmv_kernel(rows, result.statistics, sizeof(T));
+  result.kernel = choose_spmv_kernel(rows, result.statistics, sizeof(T), ctx.properties().multiprocessors);
   if (result.kernel.method == spmv_method::split_tiles)
-    result.tiles = find_tiles<I>(ctx, a.rowptr().data(), rows, entries, tile_shape{});
+    result.tiles = find_tiles<I>(ctx, a.rowptr().data(), rows, entries, split_tiles);
   if (result.kernel.method == spmv_method::whole_row_tiles)
     result.tiles = find_tiles<I>(ctx, a.rowptr().data(), rows, entries,
-                                 {.split = false, .share = tile_capacity - found.longest + 1});
+                                 whole_row_tiles(found.longest));
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \

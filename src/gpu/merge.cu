@@ -10,9 +10,12 @@ namespace {
 /// places[k] = runs that begin before entry k; places[n] = all runs.
 template <class Head>
 array<std::int64_t, space::device> place_runs(const device_context& ctx, std::int64_t n, Head head) {
+  array<char, space::device> begins(ctx, n);
+  for_each(ctx, n, "merge: runs", [head, begins = begins.data()] __device__(std::int64_t k) {
+    begins[k] = head(k) ? 1 : 0;
+  });
   array<std::int64_t, space::device> places(ctx, n + 1);
-  exclusive_sums(ctx, n, [head] __device__(std::int64_t k) { return head(k) ? 1 : 0; },
-                 places.data());
+  exclusive_sums(ctx, n, begins.data(), places.data());
   return places;
 }
 

@@ -7,7 +7,6 @@
 // Bytes that must move: nnz (sizeof T + sizeof I) + rows (sizeof O + sizeof T) + cols sizeof T.
 #include "gpu/multiply_csr.cuh"
 
-#include "gpu/parts/merge_path.cuh"
 #include <lacuna/core/error.hpp>
 
 namespace lacuna::gpu {
@@ -15,8 +14,6 @@ namespace {
 
 /// Columns of X that one block multiplies its tile with before the next block takes over.
 constexpr int columns_per_block = 8;
-/// Rows that weigh as much as an entry when whole-row tiles are cut: bounds empty rows in a tile.
-constexpr int rows_per_item = 8;
 /// Products that a whole block sums together; shorter rows are left to a warp or a few lanes.
 constexpr int very_long_row = 512;
 
@@ -88,31 +85,6 @@ void launch_rows(const device_context& ctx, const multiply_arguments<T, I, O>& p
   multiply_rows_kernel<lanes, unroll>
       <<<blocks_for(p.rows * lanes), block_threads, 0, ctx.stream()>>>(p);
   check_launch("multiply_rows_kernel");
-}
-
-/// Where each tile begins. Split tiles are equal shares of the merge list of rows and entries;
-/// whole-row tiles begin with the row that brings entries + rows / 8 to a multiple of the share.
-template <class I, class O>
-__global__ void find_tiles_kernel(const O* rowptr, std::int64_t rows, std::int64_t entries,
-                                  tile_shape shape, std::int64_t tiles, tile_start<I, O>* starts) {
-  const std::int64_t tile = thread_index();
-  if (tile > tiles) return;
-  const std::int64_t d = tile * shape.share;
-  if (shape.split) {
-    const std::int64_t path = min(d, rows + entries);
-    const std::int64_t row = merge_path_row(
-        path, rows, entries, [=](std::int64_t r) { return static_cast<std::int64_t>(rowptr[r + 1]); });
-    starts[tile] = {static_cast<I>(row), static_cast<O>(path - row)};
-    return;
-  }
-  std::int64_t low = 0, high = rows;
-  while (low < high) {
-    const std::int64_t middle = (low + high) / 2;
-    if (rowptr[middle] + middle / rows_per_item < d) low = middle + 1;
-    else high = middle;
-  }
-  const std::int64_t row = tile == tiles ? rows : low;
-  starts[tile] = {static_cast<I>(row), rowptr[row]};
 }
 
 /// Where product k of a tile is kept: one gap every 128 bytes, so that lanes that walk rows of 8,
@@ -270,19 +242,6 @@ void multiply_rows(const device_context& ctx, const multiply_arguments<T, I, O>&
 
 } // namespace
 
-template <class I, class O>
-array<tile_start<I, O>, space::device> find_tiles(const device_context& ctx, const O* rowptr,
-                                                  std::int64_t rows, std::int64_t entries,
-                                                  tile_shape shape) {
-  const std::int64_t items = entries + (shape.split ? rows : rows / rows_per_item);
-  const std::int64_t tiles = std::max<std::int64_t>((items + shape.share - 1) / shape.share, 1);
-  array<tile_start<I, O>, space::device> starts(ctx, tiles + 1);
-  find_tiles_kernel<<<blocks_for(tiles + 1), block_threads, 0, ctx.stream()>>>(
-      rowptr, rows, entries, shape, tiles, starts.data());
-  check_launch("find_tiles_kernel");
-  return starts;
-}
-
 template <class T, class I, class O>
 void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>& p, tile_kind kind,
                     const array<tile_start<I, O>, space::device>& starts) {
@@ -323,15 +282,11 @@ void multiply_csr(const device_context& ctx,
   const auto p = make_arguments(alpha, a, x.data(), beta, z.data(), y.data());
   if (info == nullptr)
     return multiply_tiles(ctx, p, tile_kind::split,
-                          find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, tile_shape{}));
+                          find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, split_tiles));
   if (info->kernel.method == spmv_method::rows) return multiply_rows(ctx, p, info->kernel.lanes);
   multiply_tiles(ctx, p, kind_of_tiles(info->kernel, info->statistics), info->tiles);
 }
 
-#define LACUNA_INSTANTIATE_TILES(I, O)                                                             \
-  template array<tile_start<I, O>, space::device> find_tiles<I, O>(                                \
-      const device_context&, const O*, std::int64_t, std::int64_t, tile_shape);
-LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_TILES)
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template void multiply_tiles<T, I, O>(const device_context&,                                     \
                                         const multiply_arguments<T, I, O>&, tile_kind,             \

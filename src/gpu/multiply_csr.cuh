@@ -1,7 +1,7 @@
 // Internal: the multiplication by tiles, shared by one vector and several.
 #pragma once
 
-#include "gpu/parts/cuda.cuh"
+#include "gpu/parts/tiles.cuh"
 #include <lacuna/op/multiply.hpp>
 
 namespace lacuna::gpu {
@@ -42,11 +42,13 @@ template <class T> __device__ T finish(T alpha, T sum, T beta, const T* z, std::
 constexpr int tile_items_per_thread = 10;
 constexpr int tile_capacity = block_threads * tile_items_per_thread;
 
-/// How tiles are cut: equal shares of the merge list, or whole rows; `share` entries (and rows).
-struct tile_shape {
-  bool split = true;
-  std::int64_t share = tile_capacity;
-};
+/// Rows weigh half an entry: less than an entry costs, but a tile of empty rows only must
+/// not grow without bound.
+constexpr tile_shape split_tiles{tile_capacity, 2, true};
+/// For rows of at most `longest` entries, half the capacity or less.
+inline tile_shape whole_row_tiles(std::int64_t longest) {
+  return {tile_capacity - longest + 1, 8, false};
+}
 
 /// What a tile may hold: short_rows: whole rows of at most 32 entries; whole_rows: of any length
 /// that fits; split: also parts of rows.
@@ -56,12 +58,6 @@ inline tile_kind kind_of_tiles(const spmv_kernel& kernel, const row_statistics& 
   if (kernel.method == spmv_method::split_tiles) return tile_kind::split;
   return found.longest <= 32 ? tile_kind::short_rows : tile_kind::whole_rows;
 }
-
-/// Where each tile begins; one more than tiles.
-template <class I, class O>
-array<tile_start<I, O>, space::device> find_tiles(const device_context& ctx, const O* rowptr,
-                                                  std::int64_t rows, std::int64_t entries,
-                                                  tile_shape shape);
 
 template <class T, class I, class O>
 void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>& p, tile_kind kind,

@@ -91,7 +91,7 @@ __global__ void add_walk_carries_kernel(const multiply_arguments<T, I, O> p,
 template <int lanes, int per_lane, class T, class I, class O>
 void multiply_walk(const device_context& ctx, const multiply_arguments<T, I, O>& p,
                    const dense_strides& strides) {
-  const auto starts = find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, {true, walk_items});
+  const auto starts = find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, {walk_items, 1, true});
   const std::int64_t tiles = starts.size() - 1;
   array<I, space::device> carry_row(ctx, tiles);
   array<T, space::device> carry_sum(ctx, checked_mul(tiles, p.columns));
@@ -124,7 +124,7 @@ void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> 
     p.z_stride = z.col_stride();
     p.y_stride = y.col_stride();
     return multiply_tiles(ctx, p, tile_kind::split,
-                          find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, tile_shape{}));
+                          find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, split_tiles));
   }
   const dense_strides strides{x.row_stride(), x.col_stride(), z.row_stride(),
                               z.col_stride(), y.row_stride(), y.col_stride()};

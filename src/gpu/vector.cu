@@ -40,6 +40,7 @@ template <class T> T dot(const device_context& ctx, device_in<T> x, device_in<T>
 template <class T>
 void axpby(const device_context& ctx, T alpha, device_in<T> x, T beta, device_out<T> y) {
   const device_guard guard(ctx.device());
+  if (alpha == T{0} && beta == T{0}) return gpu::fill<T>(ctx, T{0}, y);
   if (beta == T{0})
     return for_each(ctx, y.size(), "axpby",
                     [alpha, x = x.data(), y = y.data()] __device__(std::int64_t i) {

@@ -8,25 +8,36 @@
 namespace lacuna {
 
 namespace {
-/// Threads that keep a large GPU busy; fewer rows than that are cut up instead.
-constexpr std::int64_t enough_threads = 60'000;
+
+/// Threads that a multiprocessor runs at once.
+constexpr std::int64_t resident_threads = 2048;
 /// Longest row for tiles of whole rows: half of what a tile holds.
 constexpr std::int64_t longest_whole_row = 1280;
+
+/// Lanes for even rows of `mean` entries: each lane has a few entries to load at once.
+int lanes_for(double mean, std::size_t value_bytes) {
+  const double per_lane = value_bytes == 8 ? 3.4 : 6.8;
+  int lanes = 2;
+  while (lanes < 8 && mean > per_lane * lanes) lanes *= 2;
+  while (lanes < 32 && mean > 20 * lanes) lanes *= 2;
+  return lanes;
+}
+
 } // namespace
 
 spmv_kernel choose_spmv_kernel(std::int64_t rows, const row_statistics& found,
-                               std::size_t value_bytes) {
+                               std::size_t value_bytes, int multiprocessors) {
   const double mean = found.mean;
   // One thread a row: neighbouring rows are so short that their entries share sectors.
   if (mean <= 8 && static_cast<double>(found.longest) <= 2 * mean + 8)
     return {spmv_method::rows, 1};
+  const std::int64_t at_once = multiprocessors * resident_threads;
   const bool even = found.deviation <= 0.2 * mean;
   if (even && mean >= 20) {
-    const double per_lane = value_bytes == 8 ? 3.4 : 6.8;
-    int lanes = 2;
-    while (lanes < 8 && mean > per_lane * lanes) lanes *= 2;
-    while (lanes < 32 && mean > 20 * lanes) lanes *= 2;
-    if (rows * lanes >= enough_threads) return {spmv_method::rows, lanes};
+    int lanes = lanes_for(mean, value_bytes);
+    // A little more than all threads at once would leave most of the device idle in the end.
+    while (lanes > 8 && rows * lanes > at_once && rows * lanes < 4 * at_once) lanes /= 2;
+    if (rows * lanes >= at_once / 5) return {spmv_method::rows, lanes};
   }
   if (found.longest <= longest_whole_row) return {spmv_method::whole_row_tiles, 0};
   return {spmv_method::split_tiles, 0};

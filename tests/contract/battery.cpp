@@ -111,6 +111,9 @@ TEST(Battery, RowLengths) {
   const auto around = row_lengths(battery_matrix("rows around kernel widths"));
   for (const int length : {31, 32, 33, 127, 128, 129, 255, 256, 257, 2047, 2048, 2049})
     EXPECT_EQ(std::count(around.begin(), around.end(), length), 1) << length;
+  const auto pieces = row_lengths(battery_matrix("rows around long pieces"));
+  for (const int length : {16'383, 16'384, 16'385, 32'768, 32'769})
+    EXPECT_EQ(std::count(pieces.begin(), pieces.end(), length), 1) << length;
 }
 
 TEST(Battery, Order) {

@@ -51,6 +51,20 @@ TYPED_TEST(Transpose, IntoMemoryOfTheCaller) {
   });
 }
 
+TYPED_TEST(Transpose, IntoAnOwnerStatesItsOrder) {
+  // What the owner stated about its old entries is no longer true.
+  const auto& ctx = TypeParam::context();
+  for (const char* name : {"duplicates", "unsorted"}) {
+    SCOPED_TRACE(std::string(TypeParam::engine::name) + ": " + name);
+    const auto a = TypeParam::put_csr(battery_matrix(name));
+    auto b = TypeParam::put_csr(exchanged(battery_matrix(name)));
+    b.state({true, true});
+    transpose(ctx, transpose_inspect(a, b), a, b);
+    EXPECT_NO_THROW(check(ctx, b));
+    EXPECT_EQ(b.order(), (facts{true, a.order().unique}));
+  }
+}
+
 TYPED_TEST(Transpose, RefusesResultsOfOtherSizes) {
   using T = typename TypeParam::value;
   using I = typename TypeParam::index;

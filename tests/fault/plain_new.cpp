@@ -8,13 +8,17 @@ std::atomic<std::size_t> largest_plain_new{0};
 } // namespace lacuna::test
 
 // NOLINTBEGIN(cppcoreguidelines-no-malloc): this is the allocator
-void* operator new(std::size_t bytes) {
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   auto& largest = lacuna::test::largest_plain_new;
   std::size_t seen = largest.load(std::memory_order_relaxed);
   while (seen < bytes && !largest.compare_exchange_weak(seen, bytes)) {}
-  if (void* p = std::malloc(bytes != 0 ? bytes : 1)) return p;
+  return std::malloc(bytes != 0 ? bytes : 1);
+}
+void* operator new(std::size_t bytes) {
+  if (void* p = operator new(bytes, std::nothrow)) return p;
   throw std::bad_alloc();
 }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
 // NOLINTEND(cppcoreguidelines-no-malloc)

@@ -114,6 +114,11 @@ triplets around_widths() {
   return with_lengths("rows around kernel widths", 5000, lengths, 17);
 }
 
+triplets around_pieces() {
+  const std::vector<std::int64_t> lengths{3, 16'383, 0, 16'384, 16'385, 1, 32'768, 32'769, 2};
+  return with_lengths("rows around long pieces", 33'000, lengths, 22);
+}
+
 triplets empty_rows() {
   std::vector<std::int64_t> lengths(1200);
   for (std::size_t i = 300; i < 400; ++i) lengths[i] = 5;
@@ -215,6 +220,7 @@ std::vector<triplets> make_battery() {
       empty_rows(),
       every_length(),
       around_widths(),
+      around_pieces(),
       sorted(repeated("duplicates")),
       shuffled(where("", 130, 140, scattered), "unsorted", 20),
       shuffled(repeated(""), "unsorted with duplicates", 21),

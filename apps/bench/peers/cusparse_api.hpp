@@ -19,7 +19,8 @@ inline std::vector<std::string> cusparse_places() {
   };
   if (const char* env = std::getenv("LACUNA_CUSPARSE")) {
     const std::string given = env;
-    if (given.find(".so") != std::string::npos) result.push_back(given);
+    if (given.find(".so") != std::string::npos)
+      result.push_back(given);
     else
       for (std::size_t at = 0; at <= given.size();) {
         const std::size_t end = std::min(given.find(':', at), given.size());

@@ -26,8 +26,10 @@ public:
       : a_(as_eigen(p)), x_(p.x.data(), p.x.shape().row), y_(p.y.data(), p.y.shape().row),
         transposed_(p.transposed()) {}
   void run() override {
-    if (transposed_) y_.noalias() = a_.transpose() * x_;
-    else y_.noalias() = a_ * x_;
+    if (transposed_)
+      y_.noalias() = a_.transpose() * x_;
+    else
+      y_.noalias() = a_ * x_;
   }
 
 private:

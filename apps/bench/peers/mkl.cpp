@@ -94,7 +94,8 @@ private:
   void hint_and_optimize() {
     if (p_.what == suite::spmm)
       (void)api_.mm_hint(a_, plain, {}, order(), static_cast<int>(p_.columns()), expected_calls);
-    else (void)api_.mv_hint(a_, p_.transposed() ? transpose : plain, {}, expected_calls);
+    else
+      (void)api_.mv_hint(a_, p_.transposed() ? transpose : plain, {}, expected_calls);
     require(api_.optimize(a_), "mkl_sparse_optimize");
   }
 

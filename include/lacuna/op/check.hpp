@@ -1,5 +1,6 @@
 // check(ctx, a): tests the written invariants of a format and the facts its owner states.
-// Throws bad_input that names the first place where one is broken. O(nnz + rows); waits.
+// Throws bad_input that names the first place where one is broken. O(nnz + rows), but "unique"
+// without "sorted" is tested on a sorted copy of the indices; waits.
 #pragma once
 
 #include <lacuna/op/operand.hpp>

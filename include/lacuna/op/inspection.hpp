@@ -58,9 +58,9 @@ struct spmv_kernel {
   friend bool operator==(const spmv_kernel&, const spmv_kernel&) = default;
 };
 
-/// The choice: a pure function of the row lengths.
+/// The choice: a pure function of the row lengths and the device's size (132: an H200).
 LACUNA_EXPORT spmv_kernel choose_spmv_kernel(std::int64_t rows, const row_statistics& found,
-                                             std::size_t value_bytes);
+                                             std::size_t value_bytes, int multiprocessors = 132);
 
 /// First row and first entry of a tile.
 template <class I, class O> struct tile_start {

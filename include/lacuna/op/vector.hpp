@@ -85,7 +85,7 @@ template <class X, class Y> void axpby(double alpha, const X& x, double beta, Y&
   axpby(detail::default_context_for<X>(), alpha, x, beta, y);
 }
 
-/// a = alpha a, in place, for a vector or the values of a matrix. NaN and Inf times 0 stay NaN.
+/// a = alpha a, in place, for a vector or the values of a matrix. NaN and Inf times 0 are NaN.
 template <space S, class A> void scale(const context<S>& ctx, double alpha, A&& a) {
   const auto v = detail::values_of(detail::mutable_view(a));
   using T = typename decltype(v)::value_type;

@@ -35,15 +35,16 @@ R reduce(const device_context& ctx, std::int64_t n, F f, Op op, R init) {
   return value;
 }
 
-/// result[i] = f(0) + … + f(i - 1) for i in [0, n]; result has n + 1 elements.
-template <class R, class F>
-void exclusive_sums(const device_context& ctx, std::int64_t n, F f, R* result) {
-  // The scan reads one element past the last: give it 0.
-  const auto input = thrust::make_transform_iterator(
-      thrust::make_counting_iterator(std::int64_t{0}),
-      [f, n] __device__(std::int64_t i) { return i < n ? static_cast<R>(f(i)) : R{0}; });
+/// sums[i] = counts[0] + … + counts[i - 1] for i in [0, n]; sums has one element more than counts.
+template <class Count>
+void exclusive_sums(const device_context& ctx, std::int64_t n, const Count* counts,
+                    std::int64_t* sums) {
+  // Inclusive sums one place further on: a scan of n + 1 elements would read past the last count.
+  check(cudaMemsetAsync(sums, 0, sizeof(std::int64_t), ctx.stream()), "exclusive_sums");
+  if (n == 0) return;
   run_cub(ctx, "exclusive_sums", [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceScan::ExclusiveSum(scratch, bytes, input, result, n + 1, ctx.stream());
+    return cub::DeviceScan::InclusiveScanInit(scratch, bytes, counts, sums + 1, cuda::std::plus<>{},
+                                              std::int64_t{0}, n, ctx.stream());
   });
 }
 
