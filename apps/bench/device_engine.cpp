@@ -87,8 +87,8 @@ bool run_on_device(const settings& s, int device, const std::string& why) {
   // Far beyond the L2, and never a large share of the memory.
   const auto bytes =
       static_cast<std::int64_t>(std::min<std::size_t>(found.memory_bytes / 16, 1u << 30));
-  r.probes.push_back(
-      {"copy", 2 * static_cast<double>(bytes), std::make_unique<copy_probe>(ctx, bytes)});
+  r.probes.push_back({"copy", 2 * static_cast<double>(bytes),
+                      [&ctx, bytes] { return std::make_unique<copy_probe>(ctx, bytes); }});
   peer_lists<space::device> peers;
   peers.f64.push_back(found_or_why<peer<double, space::device>>(
       "cuSPARSE", [&] { return cusparse_peer<double>(ctx); }));

@@ -64,10 +64,11 @@ bool run_on_host(const settings& s, const std::string& why) {
       static_cast<std::int64_t>(std::clamp(4 * cache, 0x1p27, 0x1p30) / sizeof(double));
   rig<space::host> r{ctx, cache, s.repeat > 0 ? s.repeat : 21, time_once, {}};
   const auto elements = static_cast<double>(size);
-  r.probes.push_back(
-      {"triad", 24 * elements, std::make_unique<stream_probe>(ctx, pass::triad, size)});
-  r.probes.push_back(
-      {"copy", 16 * elements, std::make_unique<stream_probe>(ctx, pass::copy, size)});
+  const auto make = [&ctx, size](pass what) {
+    return [&ctx, size, what] { return std::make_unique<stream_probe>(ctx, what, size); };
+  };
+  r.probes.push_back({"triad", 24 * elements, make(pass::triad)});
+  r.probes.push_back({"copy", 16 * elements, make(pass::copy)});
   const peer_settings wanted{ctx.threads(), s.mkl};
   const peer_lists<space::host> peers{host_peers<double>(wanted), host_peers<float>(wanted)};
   run_suite(r, ctx, s, specs, peers, out);

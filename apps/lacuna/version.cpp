@@ -1,7 +1,5 @@
 #include <fmt/format.h>
-#include <hwy/targets.h>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "common/exit.hpp"
 #include "common/text.hpp"
@@ -13,18 +11,6 @@ namespace lacuna::app {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-/// Instruction sets the kernels are compiled for and this CPU has, best first.
-std::vector<std::string> simd_targets() {
-#ifdef HWY_COMPILE_ONLY_STATIC
-  return {hwy::TargetName(HWY_STATIC_TARGET)};
-#else
-  std::vector<std::string> names;
-  for (const auto target : hwy::SupportedAndGeneratedTargets())
-    names.emplace_back(hwy::TargetName(target));
-  return names;
-#endif
-}
 
 json cuda_facts() {
 #ifdef LACUNA_CUDA_TOOLKIT
@@ -54,7 +40,7 @@ int print_version(const options& o) {
                       {"compiler", LACUNA_COMPILER},
                       {"build_type", LACUNA_BUILD_TYPE},
                       {"cuda", cuda_facts()},
-                      {"simd", {{"used", simd_target()}, {"available", simd_targets()}}},
+                      {"simd", simd_target()},
                       {"threads", host_context({o.threads}).threads()},
                       {"devices", device_facts()}};
   if (o.json) {
@@ -70,7 +56,7 @@ int print_version(const options& o) {
     fmt::print("  CUDA      toolkit {}, architectures {}\n",
                facts["cuda"]["toolkit"].get<std::string>(),
                facts["cuda"]["architectures"].get<std::string>());
-  fmt::print("  SIMD      {} used, of {}\n", simd_target(), fmt::join(simd_targets(), ", "));
+  fmt::print("  SIMD      {}\n", simd_target());
   fmt::print("  threads   {}\n", facts["threads"].get<int>());
   if (facts["devices"].empty()) fmt::print("  devices   none found\n");
   for (std::size_t k = 0; k < facts["devices"].size(); ++k) {

@@ -20,6 +20,17 @@ void for_each_part(const host_context& ctx, std::int64_t size, std::int64_t grai
   for (int part = 0; part < parts; ++part) f(part, parts);
 }
 
+/// Calls f(part) for part = 0 .. parts - 1 on up to `threads` threads, each taking the next part
+/// when it is done with one: for parts of equal size but unequal cost.
+template <class F> void for_each_dynamic(int threads, int parts, F&& f) {
+  if (threads == 1 || parts == 1) {
+    for (int part = 0; part < parts; ++part) f(part);
+    return;
+  }
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+  for (int part = 0; part < parts; ++part) f(part);
+}
+
 /// First element of part `part` when `size` elements are dealt out evenly.
 inline std::int64_t part_begin(std::int64_t size, int part, int parts) {
   return size / parts * part + std::min<std::int64_t>(part, size % parts);

@@ -27,13 +27,14 @@ HWY_BEFORE_NAMESPACE();
 namespace lacuna::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Entries that are asked for ahead of their use. The hardware's prefetchers stop at page ends
-/// and serve one thread's two streams late; measured on EPYC, 1.2x to 1.4x.
+/// Entries that are asked for ahead of their use: the hardware's prefetchers stop at page ends and
+/// follow a thread's two streams late. Measured on EPYC, 2 threads: 5-point 32 -> 40 GB/s, 7-point
+/// 27 -> 36, rows of 3 31 -> 38; 128 and 512 are within a few percent.
 constexpr std::int64_t ahead = 256;
 
 template <class T, class I> HWY_INLINE void prefetch(const T* values, const I* columns) {
-  __builtin_prefetch(values + ahead, 0, 0);
-  __builtin_prefetch(columns + ahead, 0, 0);
+  __builtin_prefetch(values + ahead);
+  __builtin_prefetch(columns + ahead);
 }
 
 /// Elements of x at `columns`: a gather where lanes and indices have like widths.
@@ -50,32 +51,31 @@ template <class T, class I> inline constexpr bool can_gather = sizeof(I) <= size
 
 template <class T, class I>
 HWY_INLINE T sum_entries(const T* values, const I* columns, std::int64_t count, const T* x) {
+  prefetch(values, columns);
   std::int64_t k = 0;
   T sum{0};
   if constexpr (can_gather<T, I>) {
+    // Gathers pay from about two vectors of AVX2 on: scattered x, 20 against 15 GB/s.
     const hn::ScalableTag<T> d;
     const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    if (count >= 4 * lanes) {
+    if (count >= std::max<std::int64_t>(lanes, 8)) {
       auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
       for (; k + 2 * lanes <= count; k += 2 * lanes) {
         prefetch(values + k, columns + k);
-        prefetch(values + k + lanes, columns + k + lanes);
         sum0 = hn::MulAdd(hn::LoadU(d, values + k), gather(d, x, columns + k), sum0);
+        prefetch(values + k + lanes, columns + k + lanes);
         sum1 = hn::MulAdd(hn::LoadU(d, values + k + lanes), gather(d, x, columns + k + lanes), sum1);
+      }
+      if (k + lanes <= count) {
+        prefetch(values + k, columns + k);
+        sum0 = hn::MulAdd(hn::LoadU(d, values + k), gather(d, x, columns + k), sum0);
+        k += lanes;
       }
       sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
     }
   }
-  T sum0{0}, sum1{0}, sum2{0}, sum3{0};
-  for (; k + 4 <= count; k += 4) {
-    prefetch(values + k, columns + k);
-    sum0 += values[k] * x[columns[k]];
-    sum1 += values[k + 1] * x[columns[k + 1]];
-    sum2 += values[k + 2] * x[columns[k + 2]];
-    sum3 += values[k + 3] * x[columns[k + 3]];
-  }
-  for (; k < count; ++k) sum0 += values[k] * x[columns[k]];
-  return sum + ((sum0 + sum1) + (sum2 + sum3));
+  for (; k < count; ++k) sum += values[k] * x[columns[k]];
+  return sum;
 }
 
 template <class T, class I, class O>
@@ -85,16 +85,19 @@ T piece(const row_arguments<T, I, O>& p, std::int64_t first, std::int64_t last) 
 
 template <class T, class I, class O>
 void rows(const row_arguments<T, I, O>& p, std::int64_t first, std::int64_t last) {
-  std::int64_t begin = p.rowptr[first];
+  const O* rowptr = p.rowptr;
+  const I* colind = p.colind;
+  const T *values = p.values, *x = p.x, *z = p.z;
+  T* y = p.y;
+  const T alpha = p.alpha, beta = p.beta;
+  std::int64_t begin = rowptr[first];
   for (std::int64_t row = first; row < last; ++row) {
-    const std::int64_t end = p.rowptr[row + 1];
-    T sum{0};
-    do {
-      const std::int64_t stop = std::min(begin + piece_entries, end);
-      sum += sum_entries(p.values + begin, p.colind + begin, stop - begin, p.x);
-      begin = stop;
-    } while (begin < end);
-    store_sum(p, row, 0, sum);
+    const std::int64_t end = rowptr[row + 1];
+    T sum = sum_entries(values + begin, colind + begin, std::min(end - begin, piece_entries), x);
+    for (begin += piece_entries; begin < end; begin += piece_entries)
+      sum += sum_entries(values + begin, colind + begin, std::min(end - begin, piece_entries), x);
+    begin = end;
+    y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * z[row];
   }
 }
 

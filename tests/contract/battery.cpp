@@ -167,8 +167,8 @@ TEST(Battery, OwnersAreValid) {
     EXPECT_NO_THROW(check(rows));
     EXPECT_NO_THROW(check(columns));
     EXPECT_NO_THROW(check(triples));
-    EXPECT_TRUE(same_entries(reference::sort(entries_of(rows)),
-                             reference::sort(entries_of(triples))));
+    EXPECT_TRUE(
+        same_entries(reference::sort(entries_of(rows)), reference::sort(entries_of(triples))));
   }
 }
 

@@ -65,8 +65,9 @@ TYPED_TEST(Check, CsrRowptr) {
   TestFixture::csr_broken([](rows_t& a) { a.rowptr()[150] = a.rowptr()[151] + 1; },
                           {"rowptr", "150"});
   TestFixture::csr_broken([](rows_t& a) { a.rowptr()[299] = -5; }, {"rowptr", "298"});
-  TestFixture::csr_broken([](rows_t& a) { --a.rowptr()[300]; },
-                          {"rowptr[300]", std::to_string(TypeParam::host_csr(battery_matrix("band")).size())});
+  TestFixture::csr_broken(
+      [](rows_t& a) { --a.rowptr()[300]; },
+      {"rowptr[300]", std::to_string(TypeParam::host_csr(battery_matrix("band")).size())});
   TestFixture::csr_broken([](rows_t& a) { ++a.rowptr()[300]; }, {"rowptr[300]"});
 }
 
@@ -74,8 +75,7 @@ TYPED_TEST(Check, CsrColumns) {
   using rows_t = host_csr_of<TypeParam>;
   TestFixture::csr_broken([](rows_t& a) { a.colind()[700] = -1; }, {"colind[700]", "-1", "row"});
   TestFixture::csr_broken([](rows_t& a) { a.colind()[0] = 300; }, {"colind[0]", "300", "row 0"});
-  TestFixture::csr_broken([](rows_t& a) { a.colind()[a.size() - 1] = 5000; },
-                          {"5000", "row 299"});
+  TestFixture::csr_broken([](rows_t& a) { a.colind()[a.size() - 1] = 5000; }, {"5000", "row 299"});
   // The first of several is the one that is named.
   TestFixture::csr_broken(
       [](rows_t& a) {

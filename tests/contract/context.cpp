@@ -46,8 +46,10 @@ TEST(DeviceContext, RefusesDevicesThatAreNotThere) {
   for (const int device : {-1, device_count(), 1000}) {
     SCOPED_TRACE(device);
     const device_options options{.device = device};
-    if (has_cuda) EXPECT_THROW(device_context ctx(options), device_error);
-    else EXPECT_THROW(device_context ctx(options), unsupported);
+    if (has_cuda)
+      EXPECT_THROW(device_context ctx(options), device_error);
+    else
+      EXPECT_THROW(device_context ctx(options), unsupported);
   }
 }
 

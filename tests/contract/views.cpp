@@ -30,8 +30,8 @@ static_assert(!std::is_copy_assignable_v<array<double>>);
 // Writable converts to read-only, never back; spaces never convert.
 static_assert(std::is_convertible_v<csr_view<double>, csr_view<const double>>);
 static_assert(!std::is_convertible_v<csr_view<const double>, csr_view<double>>);
-static_assert(!std::is_convertible_v<csr_view<double>,
-                                     csr_view<const double, i32, i32, space::device>>);
+static_assert(
+    !std::is_convertible_v<csr_view<double>, csr_view<const double, i32, i32, space::device>>);
 static_assert(std::is_convertible_v<csc_view<double>, csc_view<const double>>);
 static_assert(std::is_convertible_v<coo_view<double>, coo_view<const double>>);
 static_assert(std::is_convertible_v<dense_view<double>, dense_view<const double>>);

@@ -12,10 +12,10 @@ TYPED_TEST(MatrixValues, InfNorm) {
   TypeParam::for_each_matrix([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
-    EXPECT_TRUE(
-        within<T>(matrix_inf_norm(TypeParam::context(), a),
-                  (reference::matrix_inf_norm<T, typename TypeParam::index,
-                                              typename TypeParam::offset>(host.view()))));
+    EXPECT_TRUE(within<T>(
+        matrix_inf_norm(TypeParam::context(), a),
+        (reference::matrix_inf_norm<T, typename TypeParam::index, typename TypeParam::offset>(
+            host.view()))));
   });
 }
 
@@ -40,8 +40,8 @@ TYPED_TEST(MatrixValues, Scale) {
     const auto a = TypeParam::put_csr(m);
     auto b = copy_to(ctx, a);
     scale(ctx, -3, b);
-    EXPECT_TRUE(within(host_vector(b.values()),
-                       reference::axpby<T>(-3, host.values(), 0, host.values())));
+    EXPECT_TRUE(
+        within(host_vector(b.values()), reference::axpby<T>(-3, host.values(), 0, host.values())));
     EXPECT_TRUE(same(host_vector(b.rowptr()), host_vector(host.rowptr())));
     EXPECT_TRUE(same(host_vector(b.colind()), host_vector(host.colind())));
     EXPECT_EQ(b.order(), a.order());

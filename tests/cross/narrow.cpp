@@ -7,8 +7,7 @@ namespace {
 /// Lowers the limit for the life of the object.
 class lowered_limit {
 public:
-  explicit lowered_limit(std::int64_t limit)
-      : before_(lacuna::detail::set_narrow_limit(limit)) {}
+  explicit lowered_limit(std::int64_t limit) : before_(lacuna::detail::set_narrow_limit(limit)) {}
   ~lowered_limit() { lacuna::detail::set_narrow_limit(before_); }
   lowered_limit(const lowered_limit&) = delete;
   lowered_limit& operator=(const lowered_limit&) = delete;
@@ -77,8 +76,8 @@ TYPED_TEST(WideOffsets, Structure) {
     EXPECT_TRUE(same_entries(entries_of(transpose(ctx, a)), reference::transpose(entries)));
     EXPECT_TRUE(same_entries(entries_of(to_coo(ctx, a)), entries));
     const auto triples = TypeParam::put_coo(m);
-    EXPECT_TRUE(same_entries(entries_of(to_csr(ctx, triples)),
-                             reference::by_row(entries_of(triples))));
+    EXPECT_TRUE(
+        same_entries(entries_of(to_csr(ctx, triples)), reference::by_row(entries_of(triples))));
     auto in_order = copy_to(ctx, a);
     in_order.state({});
     sort(ctx, in_order);

@@ -107,8 +107,7 @@ TYPED_TEST(SortMerge, ManyTimesTheSameCoordinate) {
   m.add(0, 0, 1);
   for (int k = 0; k < 10'000; ++k) m.add(1, 1, k % 5); // sums are exact in float
   m.add(2, 2, 3);
-  const auto merged =
-      merge_duplicates(ctx, TypeParam::put_coo(m), duplicates::sum);
+  const auto merged = merge_duplicates(ctx, TypeParam::put_coo(m), duplicates::sum);
   const reference::triplets want{{3, 3}, {0, 1, 2}, {0, 1, 2}, {1, 20'000, 3}};
   EXPECT_TRUE(same_entries(entries_of(merged), want));
 }

@@ -10,8 +10,8 @@ namespace {
 
 template <class C> class SpmvKernels : public engine_test<C> {
 protected:
-  using inspection = multiply_inspection<typename C::value, typename C::index,
-                                         typename C::offset, C::memory_space>;
+  using inspection = multiply_inspection<typename C::value, typename C::index, typename C::offset,
+                                         C::memory_space>;
 
   static spmv_kernel chosen(const operation_info_t& info) {
     const auto* found = dynamic_cast<const inspection*>(info.found());
@@ -53,7 +53,8 @@ TYPED_TEST(SpmvKernels, EachIsChosen) {
   // Even rows in numbers that keep a large device busy, besides the battery.
   std::vector<triplets> matrices;
   for (const std::int64_t length : {3, 24, 70, 300}) {
-    triplets m{"rows of " + std::to_string(length), length > 100 ? 6'000 : 40'000, 1000, {}, {}, {}};
+    triplets m{
+        "rows of " + std::to_string(length), length > 100 ? 6'000 : 40'000, 1000, {}, {}, {}};
     for (std::int64_t i = 0; i < m.rows; ++i)
       for (std::int64_t k = 0; k < length; ++k)
         m.add(i, (i * 7 + k) % m.cols, static_cast<double>((i + k) % 17) - 8);

@@ -5,9 +5,9 @@ namespace lacuna::test {
 namespace {
 
 // 0, 1, and one each side of what kernels may cut vectors into.
-constexpr std::int64_t sizes[] = {0,   1,   2,    3,    7,    8,    31,    32,     33,     255,   256,
-                                  257, 511, 1023, 1024, 1025, 4095, 4096,  4097,   10'000, 65'535,
-                                  65'537, 300'001};
+constexpr std::int64_t sizes[] = {0,    1,    2,    3,      7,      8,      31,     32,
+                                  33,   255,  256,  257,    511,    1023,   1024,   1025,
+                                  4095, 4096, 4097, 10'000, 65'535, 65'537, 300'001};
 
 template <class C> class Vector : public engine_test<C> {
 protected:
@@ -157,8 +157,8 @@ TYPED_TEST(Vector, NormsNeitherOverflowNorUnderflow) {
   using T = typename TypeParam::value;
   // Squares of these are beyond T; their length is not.
   const bool wide = std::is_same_v<T, double>;
-  for (const double magnitude : {wide ? 1e200 : 1e30, wide ? 1e-200 : 1e-30,
-                                 wide ? 1e-310 : 1e-40, wide ? 1e300 : 1e35}) {
+  for (const double magnitude :
+       {wide ? 1e200 : 1e30, wide ? 1e-200 : 1e-30, wide ? 1e-310 : 1e-40, wide ? 1e300 : 1e35}) {
     for (const std::int64_t size : {1, 2, 5, 1000, 5000}) {
       SCOPED_TRACE(std::to_string(size) + " elements near " + std::to_string(magnitude));
       auto x = random_vector<T>(size, 11);

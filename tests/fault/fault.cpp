@@ -158,9 +158,8 @@ TYPED_TEST(Fault, Multiply) {
     const auto info = multiply_inspect(ctx, o.a, o.x, o.y);
     multiply(ctx, info, o.a, o.x, o.y);
   });
-  TestFixture::expect_survives("transposed", 0, [&](auto& o) {
-    multiply(ctx, transposed(o.a), o.u, o.v);
-  });
+  TestFixture::expect_survives("transposed", 0,
+                               [&](auto& o) { multiply(ctx, transposed(o.a), o.u, o.v); });
   TestFixture::expect_survives("transposed onto itself", 0, [&](auto& o) {
     multiply(ctx, transposed(o.a), o.u, scaled(0.5, o.v), o.v);
   });
@@ -169,9 +168,8 @@ TYPED_TEST(Fault, Multiply) {
     multiply(ctx, info, transposed(o.a), o.u, o.v);
   });
   TestFixture::expect_survives("csc", 0, [&](auto& o) { multiply(ctx, o.c, o.x, o.y); });
-  TestFixture::expect_survives("dense", 0, [&](auto& o) {
-    multiply(ctx, o.a, o.x_block, o.y_block);
-  });
+  TestFixture::expect_survives("dense", 0,
+                               [&](auto& o) { multiply(ctx, o.a, o.x_block, o.y_block); });
   TestFixture::expect_survives("dense, transposed", 3, [&](auto& o) {
     multiply(ctx, transposed(o.a), o.y_block, scaled(2, o.x_block), o.x_block);
   });
@@ -230,9 +228,8 @@ TYPED_TEST(Fault, VectorsAndCopies) {
   TestFixture::expect_survives("copy csc", 3, [&](auto& o) { (void)copy_to(ctx, o.c); });
   TestFixture::expect_survives("copy coo", 3, [&](auto& o) { (void)copy_to(ctx, o.t); });
   TestFixture::expect_survives("copy dense", 1, [&](auto& o) { (void)copy_to(ctx, o.d); });
-  TestFixture::expect_survives("copy to host", 3, [&](auto& o) {
-    (void)copy_to(default_context<space::host>(), o.a);
-  });
+  TestFixture::expect_survives(
+      "copy to host", 3, [&](auto& o) { (void)copy_to(default_context<space::host>(), o.a); });
   TestFixture::expect_survives("check", 0, [&](auto& o) {
     check(ctx, o.a);
     check(ctx, o.c);
@@ -256,8 +253,7 @@ TYPED_TEST(Fault, LargeMatrices) {
   const std::pair<const char*, std::function<void()>> ops[] = {
       {"multiply", [&] { multiply(ctx, a, x, y); }},
       {"multiply transposed", [&] { multiply(ctx, transposed(a), u, v); }},
-      {"multiply inspected",
-       [&] { multiply(ctx, multiply_inspect(ctx, a, x, y), a, x, y); }},
+      {"multiply inspected", [&] { multiply(ctx, multiply_inspect(ctx, a, x, y), a, x, y); }},
       {"transpose", [&] { (void)transpose(ctx, a); }},
       {"to_csr", [&] { (void)to_csr(ctx, triples); }},
       {"to_coo", [&] { (void)to_coo(ctx, a); }},

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-void wrong(const lacuna::csr<double>& a, const std::vector<double>& x,
-           const std::vector<float>& z, std::vector<double>& y) {
+void wrong(const lacuna::csr<double>& a, const std::vector<double>& x, const std::vector<float>& z,
+           std::vector<double>& y) {
   lacuna::multiply(a, x, z, y);
 }

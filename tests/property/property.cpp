@@ -128,8 +128,7 @@ TYPED_TEST(Property, CooCsrCooOnlyReorders) {
   expect_law([](const triplets& m) -> ::testing::AssertionResult {
     const auto& ctx = TypeParam::context();
     const auto a = TypeParam::put_coo(m);
-    return same_entries(entries_of(to_coo(ctx, to_csr(ctx, a))),
-                        reference::by_row(entries_of(a)));
+    return same_entries(entries_of(to_coo(ctx, to_csr(ctx, a))), reference::by_row(entries_of(a)));
   });
 }
 
@@ -200,11 +199,11 @@ TYPED_TEST(Property, BlocksAreVectorsSideBySide) {
     const auto x = random_vector<T>(m.cols * columns, 6);
     const auto x_there = TypeParam::put(x);
     auto y = TypeParam::put(all_nan<T>(m.rows * columns));
-    multiply(ctx, a,
-             dense_view<const T, TypeParam::memory_space>(x_there.data(), {m.cols, columns},
-                                                          layout::column_major),
-             dense_view<T, TypeParam::memory_space>(y.data(), {m.rows, columns},
-                                                    layout::column_major));
+    multiply(
+        ctx, a,
+        dense_view<const T, TypeParam::memory_space>(x_there.data(), {m.cols, columns},
+                                                     layout::column_major),
+        dense_view<T, TypeParam::memory_space>(y.data(), {m.rows, columns}, layout::column_major));
     const auto got = host_vector(y);
     for (std::int64_t j = 0; j < columns; ++j) {
       const std::vector<T> column(x.begin() + j * m.cols, x.begin() + (j + 1) * m.cols);

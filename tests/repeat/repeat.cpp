@@ -6,9 +6,12 @@ namespace lacuna::test {
 namespace {
 
 /// Large enough that work is split, among them all kinds of unevenness.
-constexpr const char* names[] = {"one huge row",   "huge first and last row",
-                                 "one huge column", "power law",
-                                 "stencil 40 x 40", "unsorted with duplicates",
+constexpr const char* names[] = {"one huge row",
+                                 "huge first and last row",
+                                 "one huge column",
+                                 "power law",
+                                 "stencil 40 x 40",
+                                 "unsorted with duplicates",
                                  "empty rows at start, middle and end"};
 
 /// What an operation computed, bit by bit.
@@ -154,8 +157,10 @@ protected:
 
 private:
   static context<C::memory_space> another_context() {
-    if constexpr (C::memory_space == space::host) return C::context();
-    else return context<C::memory_space>();
+    if constexpr (C::memory_space == space::host)
+      return C::context();
+    else
+      return context<C::memory_space>();
   }
 };
 TYPED_TEST_SUITE(Repeat, few_configs, config_name);
@@ -192,9 +197,7 @@ TYPED_TEST(Repeat, MultiplyDense) {
 }
 
 TYPED_TEST(Repeat, Sums) {
-  const auto op = [](const triplets& m, const auto& ctx) {
-    return ops<TypeParam>::sums(m, ctx);
-  };
+  const auto op = [](const triplets& m, const auto& ctx) { return ops<TypeParam>::sums(m, ctx); };
   TestFixture::expect_same(op);
   TestFixture::expect_same_for_threads(op);
 }

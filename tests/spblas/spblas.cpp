@@ -47,8 +47,8 @@ csr_arrays make(I m, I n, O nnz) {
   return a;
 }
 
-const std::tuple<I, I, O> dims[] = {{1000, 100, 100},   {100, 1000, 10000}, {40, 40, 1000},
-                                    {1, 1, 1},          {30, 500, 2},       {500, 30, 4000}};
+const std::tuple<I, I, O> dims[] = {{1000, 100, 100}, {100, 1000, 10000}, {40, 40, 1000},
+                                    {1, 1, 1},        {30, 500, 2},       {500, 30, 4000}};
 
 void expect_near(const std::vector<T>& got, const std::vector<double>& want, double scale) {
   ASSERT_EQ(got.size(), want.size());
@@ -152,7 +152,8 @@ TEST(CsrView, Transpose) {
       for (O k = rowptr[static_cast<std::size_t>(i)]; k < rowptr[static_cast<std::size_t>(i) + 1];
            ++k) {
         const auto j = static_cast<std::size_t>(colind[static_cast<std::size_t>(k)]);
-        const auto first = b_colind.begin() + b_rowptr[j], last = b_colind.begin() + b_rowptr[j + 1];
+        const auto first = b_colind.begin() + b_rowptr[j],
+                   last = b_colind.begin() + b_rowptr[j + 1];
         const auto found = std::lower_bound(first, last, i);
         ASSERT_TRUE(found != last && *found == i);
         EXPECT_EQ(b_values[static_cast<std::size_t>(found - b_colind.begin())],

@@ -61,7 +61,8 @@ triplets shuffled(triplets a, const char* name, std::uint64_t seed) {
   std::vector<std::int64_t> order(a.value.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   for (std::size_t k = order.size(); k > 1; --k)
-    std::swap(order[k - 1], order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(k)))]);
+    std::swap(order[k - 1],
+              order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(k)))]);
   a.name = name;
   return permuted(a, order);
 }
@@ -109,8 +110,8 @@ triplets every_length() {
 }
 
 triplets around_widths() {
-  const std::vector<std::int64_t> lengths{31,  32,  33,  1,   127,  128,  129, 0,
-                                          255, 256, 257, 2,   2047, 2048, 2049};
+  const std::vector<std::int64_t> lengths{31,  32,  33,  1, 127,  128,  129, 0,
+                                          255, 256, 257, 2, 2047, 2048, 2049};
   return with_lengths("rows around kernel widths", 5000, lengths, 17);
 }
 

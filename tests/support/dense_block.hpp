@@ -13,8 +13,8 @@ template <class T, space S> class placed_block {
 public:
   static constexpr T sentinel = T{-12345.5};
 
-  placed_block(const context<S>& ctx, const std::vector<T>& elements,
-               index<std::int64_t> shape, layout l, std::int64_t gap)
+  placed_block(const context<S>& ctx, const std::vector<T>& elements, index<std::int64_t> shape,
+               layout l, std::int64_t gap)
       : shape_(shape), layout_(l),
         ld_(std::max<std::int64_t>(1, (l == layout::row_major ? shape.col : shape.row) + gap)) {
     const std::int64_t lines = l == layout::row_major ? shape.row : shape.col;

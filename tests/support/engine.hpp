@@ -82,9 +82,8 @@ template <class E>
 using values_on = ::testing::Types<on<E, float, std::int32_t, std::int32_t>,
                                    on<E, double, std::int32_t, std::int32_t>>;
 template <template <class> class List>
-using on_engines =
-    typename std::conditional_t<has_cuda, join<List<host_engine>, List<cuda_engine>>,
-                                join<List<host_engine>, ::testing::Types<>>>::type;
+using on_engines = typename std::conditional_t<has_cuda, join<List<host_engine>, List<cuda_engine>>,
+                                               join<List<host_engine>, ::testing::Types<>>>::type;
 } // namespace internal
 
 /// Every type triple on every engine of this build; two of them; float and double alone.
@@ -101,8 +100,7 @@ protected:
 };
 
 /// Elements of an owner's or view's array, on the host.
-template <class T, space S>
-std::vector<std::remove_const_t<T>> host_vector(vector_view<T, S> v) {
+template <class T, space S> std::vector<std::remove_const_t<T>> host_vector(vector_view<T, S> v) {
   const auto copy = copy_to(default_context<space::host>(), v);
   return {copy.begin(), copy.end()};
 }

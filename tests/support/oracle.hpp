@@ -39,8 +39,7 @@ template <class T>
          << "] = " << got[first] << " instead of " << want.value[first] << " +- "
          << want.bound[first];
 }
-template <class T>
-::testing::AssertionResult within(T got, const reference::expected_scalar& want) {
+template <class T>::testing::AssertionResult within(T got, const reference::expected_scalar& want) {
   if (reference::worst_error<T>(got, want) <= 1) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure()
          << got << " instead of " << want.value << " +- " << want.bound;
@@ -118,7 +117,8 @@ template <class A> reference::triplets entries_of(const A& a) {
   const auto host = copy_to(default_context<space::host>(), a);
   if constexpr (requires { typename A::offset_type; })
     return reference::entries<T, typename A::index_type, typename A::offset_type>(host.view());
-  else return reference::entries<T>(host.view());
+  else
+    return reference::entries<T>(host.view());
 }
 
 /// The same entries in the same order, values bit by bit.

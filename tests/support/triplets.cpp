@@ -43,9 +43,7 @@ triplets sorted(const triplets& a) {
     return std::pair(a.row[k], a.col[k]) < std::pair(a.row[l], a.col[l]);
   });
 }
-triplets exchanged(const triplets& a) {
-  return {a.name, a.cols, a.rows, a.col, a.row, a.value};
-}
+triplets exchanged(const triplets& a) { return {a.name, a.cols, a.rows, a.col, a.row, a.value}; }
 
 std::vector<std::int64_t> row_lengths(const triplets& a) {
   std::vector<std::int64_t> result(static_cast<std::size_t>(a.rows));

@@ -46,8 +46,9 @@ public:
       : csr_view(a.values().data(), a.rowptr().data(), a.colind().data(), a.shape(), a.size(), a.order()) {}
 
   constexpr vector_view<T, S> values() const { return {values_, nnz_}; }
+  /// Empty if there is none: a matrix that was default-constructed or moved from.
   constexpr vector_view<detail::like<T, O>, S> rowptr() const {
-    return {rowptr_, std::int64_t{shape_.row} + 1};
+    return {rowptr_, rowptr_ == nullptr ? 0 : std::int64_t{shape_.row} + 1};
   }
   constexpr vector_view<detail::like<T, I>, S> colind() const { return {colind_, nnz_}; }
   constexpr index<I> shape() const { return shape_; }

@@ -128,13 +128,21 @@ void multiply_unwrapped(const context<S>& ctx, const operation_info_t* info, con
                         const Z& z, Y&& y) {
   const auto a_op = operand(a);
   const auto x_op = operand(x);
-  const auto y_view = mutable_view(y);
+  const auto y_view = mutable_view(std::forward<Y>(y));
   using T = typename decltype(a_op)::scalar_type;
   require_same_space<S, decltype(a_op), decltype(x_op), decltype(y_view)>();
   require_same_value<T, decltype(a_op), decltype(x_op), dense_operand<decltype(y_view)>>();
   auto z_op = x_op;
   z_op.alpha = 0;
-  if constexpr (!std::is_same_v<Z, no_addend>) z_op = operand(z);
+  if constexpr (!std::is_same_v<Z, no_addend>) {
+    using Z_op = operand_t<Z>;
+    require_same_space<S, Z_op>();
+    require_same_value<T, Z_op>();
+    if constexpr (std::is_same_v<Z_op, decltype(z_op)>) z_op = operand(z);
+    else
+      static_assert(Z_op::memory_space != S || !std::is_same_v<typename Z_op::scalar_type, T>,
+                    "lacuna: the addend must be a vector where x is, a dense matrix where X is");
+  }
   if constexpr (requires { x_op.x.ld(); }) multiply_dense(ctx, info, a_op, x_op, z_op, y_view);
   else multiply_vector(ctx, info, a_op, x_op, z_op, y_view);
 }
@@ -148,38 +156,42 @@ template <class A> const auto& default_context_of() {
 template <class A, class X, class Y>
   requires(detail::is_matrix_operand<A>)
 void multiply(const A& a, const X& x, Y&& y) {
-  detail::multiply_unwrapped(detail::default_context_of<A>(), nullptr, a, x, detail::no_addend{}, y);
+  detail::multiply_unwrapped(detail::default_context_of<A>(), nullptr, a, x, detail::no_addend{},
+                             std::forward<Y>(y));
 }
 template <class A, class X, class Z, class Y>
   requires(detail::is_matrix_operand<A>)
 void multiply(const A& a, const X& x, const Z& z, Y&& y) {
-  detail::multiply_unwrapped(detail::default_context_of<A>(), nullptr, a, x, z, y);
+  detail::multiply_unwrapped(detail::default_context_of<A>(), nullptr, a, x, z, std::forward<Y>(y));
 }
 template <space S, class A, class X, class Y>
 void multiply(const context<S>& ctx, const A& a, const X& x, Y&& y) {
-  detail::multiply_unwrapped(ctx, nullptr, a, x, detail::no_addend{}, y);
+  detail::multiply_unwrapped(ctx, nullptr, a, x, detail::no_addend{},
+                             std::forward<Y>(y));
 }
 template <space S, class A, class X, class Z, class Y>
   requires(detail::is_matrix_operand<A>)
 void multiply(const context<S>& ctx, const A& a, const X& x, const Z& z, Y&& y) {
-  detail::multiply_unwrapped(ctx, nullptr, a, x, z, y);
+  detail::multiply_unwrapped(ctx, nullptr, a, x, z, std::forward<Y>(y));
 }
 template <class A, class X, class Y>
 void multiply(const operation_info_t& info, const A& a, const X& x, Y&& y) {
-  detail::multiply_unwrapped(detail::default_context_of<A>(), &info, a, x, detail::no_addend{}, y);
+  detail::multiply_unwrapped(detail::default_context_of<A>(), &info, a, x, detail::no_addend{},
+                             std::forward<Y>(y));
 }
 template <class A, class X, class Z, class Y>
 void multiply(const operation_info_t& info, const A& a, const X& x, const Z& z, Y&& y) {
-  detail::multiply_unwrapped(detail::default_context_of<A>(), &info, a, x, z, y);
+  detail::multiply_unwrapped(detail::default_context_of<A>(), &info, a, x, z, std::forward<Y>(y));
 }
 template <space S, class A, class X, class Y>
 void multiply(const context<S>& ctx, const operation_info_t& info, const A& a, const X& x, Y&& y) {
-  detail::multiply_unwrapped(ctx, &info, a, x, detail::no_addend{}, y);
+  detail::multiply_unwrapped(ctx, &info, a, x, detail::no_addend{},
+                             std::forward<Y>(y));
 }
 template <space S, class A, class X, class Z, class Y>
 void multiply(const context<S>& ctx, const operation_info_t& info, const A& a, const X& x,
               const Z& z, Y&& y) {
-  detail::multiply_unwrapped(ctx, &info, a, x, z, y);
+  detail::multiply_unwrapped(ctx, &info, a, x, z, std::forward<Y>(y));
 }
 
 /// Looks at A once. For transposed(a) it keeps a transposed copy of A, values included: inspect

@@ -55,7 +55,8 @@ template <class T>
   requires(is_operand_view<T>::value)
 T const_view(T a) { return a; }
 
-/// The writable view of an output; a const owner or a temporary container does not fit.
+/// The writable view of an output, which is passed on as it came: a const owner or a temporary
+/// container does not fit, a temporary view does.
 template <class T, class I, class O, space S>
 csr_view<T, I, O, S> mutable_view(csr<T, I, O, S>& a) { return a.view(); }
 template <class T, class I, class O, space S>
@@ -65,8 +66,9 @@ template <class T, space S> dense_view<T, S> mutable_view(dense_view<T, S> a) { 
 template <class T, space S> vector_view<T, S> mutable_view(array<T, S>& a) { return a.view(); }
 template <class T, space S> vector_view<T, S> mutable_view(vector_view<T, S> a) { return a; }
 template <std::ranges::contiguous_range R>
-  requires(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R&>>>)
-vector_view<std::ranges::range_value_t<R>, space::host> mutable_view(R& r) { return r; }
+  requires(std::ranges::borrowed_range<R> &&
+           !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>)
+vector_view<std::ranges::range_value_t<R>, space::host> mutable_view(R&& r) { return r; }
 
 } // namespace detail
 

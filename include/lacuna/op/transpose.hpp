@@ -64,14 +64,15 @@ template <class A, class B> operation_info_t transpose_inspect(const A& a, const
 template <space S, class A, class B>
 void transpose(const context<S>& ctx, const operation_info_t&, const A& a, B&& b) {
   const auto from = detail::const_view(a);
-  const auto to = detail::mutable_view(b);
+  const auto to = detail::mutable_view(std::forward<B>(b));
   detail::require_same_space<S, decltype(from), decltype(to)>();
   detail::transpose_into(ctx, from, to);
   // An owner's earlier statements were about other entries.
   if constexpr (requires { b.state(facts{}); }) b.state({true, from.order().unique});
 }
 template <class A, class B> void transpose(const operation_info_t& info, const A& a, B&& b) {
-  transpose(default_context<decltype(detail::const_view(a))::memory_space>(), info, a, b);
+  transpose(default_context<decltype(detail::const_view(a))::memory_space>(), info, a,
+            std::forward<B>(b));
 }
 
 } // namespace lacuna

@@ -71,7 +71,7 @@ auto dot(const X& x, const Y& y) { return dot(detail::default_context_for<X>(), 
 template <space S, class X, class Y>
 void axpby(const context<S>& ctx, double alpha, const X& x, double beta, Y&& y) {
   const auto x_view = detail::const_view(x);
-  const auto y_view = detail::mutable_view(y);
+  const auto y_view = detail::mutable_view(std::forward<Y>(y));
   using T = typename decltype(x_view)::value_type;
   static_assert(std::is_same_v<T, typename decltype(y_view)::value_type>,
                 "lacuna: operands differ in value type (float, double)");
@@ -82,12 +82,12 @@ void axpby(const context<S>& ctx, double alpha, const X& x, double beta, Y&& y) 
   else gpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
 }
 template <class X, class Y> void axpby(double alpha, const X& x, double beta, Y&& y) {
-  axpby(detail::default_context_for<X>(), alpha, x, beta, y);
+  axpby(detail::default_context_for<X>(), alpha, x, beta, std::forward<Y>(y));
 }
 
 /// a = alpha a, in place, for a vector or the values of a matrix. NaN and Inf times 0 are NaN.
 template <space S, class A> void scale(const context<S>& ctx, double alpha, A&& a) {
-  const auto v = detail::values_of(detail::mutable_view(a));
+  const auto v = detail::values_of(detail::mutable_view(std::forward<A>(a)));
   using T = typename decltype(v)::value_type;
   detail::require_same_space<S, decltype(v)>();
   // axpby does not read x when alpha is 0, so 0 a is formed as a - a.
@@ -97,12 +97,12 @@ template <space S, class A> void scale(const context<S>& ctx, double alpha, A&& 
   else gpu::axpby<T>(ctx, times_x, v, times_y, v);
 }
 template <class A> void scale(double alpha, A&& a) {
-  scale(detail::default_context_for<std::remove_cvref_t<A>>(), alpha, a);
+  scale(detail::default_context_for<std::remove_cvref_t<A>>(), alpha, std::forward<A>(a));
 }
 
 /// Every element becomes value.
 template <space S, class X> void fill(const context<S>& ctx, double value, X&& x) {
-  const auto v = detail::mutable_view(x);
+  const auto v = detail::mutable_view(std::forward<X>(x));
   using T = typename decltype(v)::value_type;
   detail::require_same_space<S, decltype(v)>();
   if constexpr (S == space::host) cpu::fill<T>(ctx, static_cast<T>(value), v);
