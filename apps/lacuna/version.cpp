@@ -36,13 +36,11 @@ json device_facts() {
 } // namespace
 
 int print_version(const options& o) {
-  const json facts = {{"version", LACUNA_VERSION},
-                      {"compiler", LACUNA_COMPILER},
-                      {"build_type", LACUNA_BUILD_TYPE},
-                      {"cuda", cuda_facts()},
-                      {"simd", simd_target()},
-                      {"threads", host_context({o.threads}).threads()},
-                      {"devices", device_facts()}};
+  const json facts = {
+      {"version", LACUNA_VERSION},       {"compiler", LACUNA_COMPILER},
+      {"build_type", LACUNA_BUILD_TYPE}, {"cuda", cuda_facts()},
+      {"simd", simd_target()},           {"threads", host_context({o.threads}).threads()},
+      {"devices", device_facts()}};
   if (o.json) {
     fmt::print("{}\n", facts.dump(2));
     return exit_done;

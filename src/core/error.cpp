@@ -12,8 +12,8 @@ namespace detail {
 
 void throw_size_mismatch(std::string_view op, std::string_view left, std::int64_t left_size,
                          std::string_view right, std::int64_t right_size) {
-  throw size_mismatch(fmt::format("{}: {} ({}) and {} ({}) must be equal", op, left, left_size,
-                                  right, right_size));
+  throw size_mismatch(
+      fmt::format("{}: {} ({}) and {} ({}) must be equal", op, left, left_size, right, right_size));
 }
 
 void throw_does_not_fit(std::string_view what, std::int64_t value, int bits) {
@@ -37,7 +37,9 @@ constexpr std::int64_t int32_max = std::numeric_limits<std::int32_t>::max();
 std::atomic<std::int64_t> current_narrow_limit{int32_max};
 } // namespace
 
-std::int64_t narrow_limit() noexcept { return current_narrow_limit.load(std::memory_order_relaxed); }
+std::int64_t narrow_limit() noexcept {
+  return current_narrow_limit.load(std::memory_order_relaxed);
+}
 std::int64_t set_narrow_limit(std::int64_t limit) noexcept {
   return current_narrow_limit.exchange(limit > 0 && limit < int32_max ? limit : int32_max);
 }

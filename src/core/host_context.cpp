@@ -38,7 +38,7 @@ void* host_context::allocate(std::size_t bytes) const {
 
 void host_context::deallocate(void* p, std::size_t bytes) const noexcept {
   if (p == nullptr) return;
-  ::operator delete(p, std::align_val_t{bytes >= huge_from ? huge_page : 64});
+  ::operator delete (p, std::align_val_t{bytes >= huge_from ? huge_page : 64});
   detail::note_freed(space::host, bytes);
 }
 

@@ -34,7 +34,8 @@ bool allocation_allowed(space s, std::size_t bytes) noexcept {
 void note_allocated(space s, std::size_t bytes) noexcept {
   const std::int64_t now = of(s).in_use += static_cast<std::int64_t>(bytes);
   std::int64_t peak = of(s).peak.load();
-  while (peak < now && !of(s).peak.compare_exchange_weak(peak, now)) {}
+  while (peak < now && !of(s).peak.compare_exchange_weak(peak, now)) {
+  }
 }
 void note_freed(space s, std::size_t bytes) noexcept {
   of(s).in_use -= static_cast<std::int64_t>(bytes);

@@ -11,8 +11,14 @@ namespace lacuna::cpu {
 template <class T, class I, class O>
 void multiply_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
                   vector_view<const T> x, T beta, vector_view<const T> z, vector_view<T> y) {
-  const row_arguments<T, I, O> p{a.rowptr().data(), a.colind().data(), a.values().data(), x.data(),
-                                 z.data(),          y.data(),          alpha,             beta};
+  const row_arguments<T, I, O> p{a.rowptr().data(),
+                                 a.colind().data(),
+                                 a.values().data(),
+                                 x.data(),
+                                 z.data(),
+                                 y.data(),
+                                 alpha,
+                                 beta};
   const auto& kernels = best_row_kernels<T, I, O>();
   array<T> sums;
   for_each_share(

@@ -10,8 +10,14 @@ void multiply_csr_dense(const host_context& ctx, T alpha, csr_view<const T, I, O
                         dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
   const std::int64_t columns = y.shape().col;
   if (columns == 0) return;
-  row_arguments<T, I, O> p{a.rowptr().data(), a.colind().data(), a.values().data(), x.data(),
-                           z.data(),          y.data(),          alpha,             beta,
+  row_arguments<T, I, O> p{a.rowptr().data(),
+                           a.colind().data(),
+                           a.values().data(),
+                           x.data(),
+                           z.data(),
+                           y.data(),
+                           alpha,
+                           beta,
                            columns};
   p.x_row = x.row_stride();
   p.x_column = x.col_stride();

@@ -19,8 +19,7 @@ struct window {
 };
 
 /// Columns that rows of the window touch; all of them if the rows are not sorted.
-template <class T, class I, class O>
-void find_columns(csr_view<const T, I, O> a, window& w) {
+template <class T, class I, class O> void find_columns(csr_view<const T, I, O> a, window& w) {
   w.first_column = a.order().sorted ? a.shape().col : 0;
   w.last_column = a.order().sorted ? 0 : a.shape().col;
   if (!a.order().sorted) return;

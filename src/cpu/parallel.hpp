@@ -12,9 +12,8 @@ namespace lacuna::cpu {
 /// allocate before. Small work (`size` below `grain`) stays on the calling thread.
 template <class F>
 void for_each_part(const host_context& ctx, std::int64_t size, std::int64_t grain, F&& f) {
-  const int parts =
-      static_cast<int>(std::clamp<std::int64_t>(size / std::max<std::int64_t>(grain, 1), 1,
-                                                ctx.threads()));
+  const int parts = static_cast<int>(
+      std::clamp<std::int64_t>(size / std::max<std::int64_t>(grain, 1), 1, ctx.threads()));
   if (parts == 1) return f(0, 1);
 #pragma omp parallel for num_threads(parts) schedule(static, 1)
   for (int part = 0; part < parts; ++part) f(part, parts);

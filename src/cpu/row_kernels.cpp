@@ -40,10 +40,26 @@ template <class T, class I> HWY_INLINE void prefetch(const T* values, const I* c
 /// Elements of x at `columns`: a gather where lanes and indices have like widths.
 template <class D, class T, class I> HWY_INLINE auto gather(D d, const T* x, const I* columns) {
   const hn::RebindToSigned<D> di;
-  if constexpr (sizeof(I) == sizeof(T)) return hn::GatherIndex(d, x, hn::LoadU(di, columns));
+  if constexpr (sizeof(I) == sizeof(T))
+    return hn::GatherIndex(d, x, hn::LoadU(di, columns));
   else {
     const hn::Rebind<std::int32_t, D> narrow;
     return hn::GatherIndex(d, x, hn::PromoteTo(di, hn::LoadU(narrow, columns)));
+  }
+}
+/// The first `count` of them and 0 in the other lanes, which read x[0] and drop it: it may be NaN.
+template <class D, class T, class I>
+HWY_INLINE auto gather_first(D d, std::size_t count, const T* x, const I* columns) {
+  const hn::RebindToSigned<D> di;
+  if constexpr (sizeof(I) == sizeof(T))
+    return hn::IfThenElseZero(
+        hn::FirstN(d, count),
+        hn::GatherIndex(d, x, hn::MaskedLoad(hn::FirstN(di, count), di, columns)));
+  else {
+    const hn::Rebind<std::int32_t, D> narrow;
+    const auto indices = hn::MaskedLoad(hn::FirstN(narrow, count), narrow, columns);
+    return hn::IfThenElseZero(hn::FirstN(d, count),
+                              hn::GatherIndex(d, x, hn::PromoteTo(di, indices)));
   }
 }
 /// Highway gathers by indices as wide as the lanes: 64-bit columns of floats go one by one.
@@ -52,29 +68,38 @@ template <class T, class I> inline constexpr bool can_gather = sizeof(I) <= size
 template <class T, class I>
 HWY_INLINE T sum_entries(const T* values, const I* columns, std::int64_t count, const T* x) {
   prefetch(values, columns);
-  std::int64_t k = 0;
-  T sum{0};
   if constexpr (can_gather<T, I>) {
     // Gathers pay from about two vectors of AVX2 on: scattered x, 20 against 15 GB/s.
     const hn::ScalableTag<T> d;
     const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
     if (count >= std::max<std::int64_t>(lanes, 8)) {
       auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
+      std::int64_t k = 0;
       for (; k + 2 * lanes <= count; k += 2 * lanes) {
         prefetch(values + k, columns + k);
         sum0 = hn::MulAdd(hn::LoadU(d, values + k), gather(d, x, columns + k), sum0);
         prefetch(values + k + lanes, columns + k + lanes);
-        sum1 = hn::MulAdd(hn::LoadU(d, values + k + lanes), gather(d, x, columns + k + lanes), sum1);
+        sum1 =
+            hn::MulAdd(hn::LoadU(d, values + k + lanes), gather(d, x, columns + k + lanes), sum1);
       }
       if (k + lanes <= count) {
         prefetch(values + k, columns + k);
         sum0 = hn::MulAdd(hn::LoadU(d, values + k), gather(d, x, columns + k), sum0);
         k += lanes;
       }
-      sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
+      const auto left = static_cast<std::size_t>(count - k);
+      if (2 * (count - k) > lanes) { // a gather costs as much for few lanes as for all
+        sum1 = hn::MulAdd(hn::MaskedLoad(hn::FirstN(d, left), d, values + k),
+                          gather_first(d, left, x, columns + k), sum1);
+        k = count;
+      }
+      T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
+      for (; k < count; ++k) sum += values[k] * x[columns[k]];
+      return sum;
     }
   }
-  for (; k < count; ++k) sum += values[k] * x[columns[k]];
+  T sum{0};
+  for (std::int64_t k = 0; k < count; ++k) sum += values[k] * x[columns[k]];
   return sum;
 }
 
@@ -127,7 +152,8 @@ HWY_INLINE void dense_columns(D d, const row_arguments<T, I, O>& p, std::int64_t
     hn::StoreU(sum1, d, sums + column + lanes);
     hn::StoreU(sum2, d, sums + column + 2 * lanes);
     hn::StoreU(sum3, d, sums + column + 3 * lanes);
-  } else hn::BlendedStore(sum0, mask, d, sums + column);
+  } else
+    hn::BlendedStore(sum0, mask, d, sums + column);
 }
 
 template <class T, class I, class O>
@@ -202,7 +228,8 @@ template <class T, class I, class O> const row_kernels<T, I, O>& best_row_kernel
   static const kernel_table table = HWY_DYNAMIC_DISPATCH(make_table)();
   return std::get<row_kernels<T, I, O>>(table);
 }
-#define LACUNA_INSTANTIATE(T, I, O) template const row_kernels<T, I, O>& best_row_kernels<T, I, O>();
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template const row_kernels<T, I, O>& best_row_kernels<T, I, O>();
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 const char* best_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }

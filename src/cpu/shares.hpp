@@ -23,8 +23,7 @@ inline std::int64_t piece_count(std::int64_t entries) {
   return (entries + piece_entries - 1) / piece_entries;
 }
 
-template <class O>
-share_cut cut_share(const O* rowptr, std::int64_t rows, int part, int parts) {
+template <class O> share_cut cut_share(const O* rowptr, std::int64_t rows, int part, int parts) {
   const std::int64_t row = first_row(rowptr, rows, part, parts);
   if (row == 0 || part == parts) return {row, 0};
   // The row before may reach far past the even share: cut it between pieces then.

@@ -36,9 +36,8 @@ bool holds(const device_context& ctx, csr_view<const T, I, O, space::device> a) 
                (r < rows && rowptr[r + 1] < rowptr[r]);
       }))
     return false;
-  if (any(ctx, nnz, [colind, cols] __device__(std::int64_t k) {
-        return colind[k] < 0 || colind[k] >= cols;
-      }))
+  if (any(ctx, nnz,
+          [colind, cols] __device__(std::int64_t k) { return colind[k] < 0 || colind[k] >= cols; }))
     return false;
   const facts f = a.order();
   if (!f.sorted) return true;
@@ -94,8 +93,9 @@ void check_coo(const device_context& ctx, coo_view<const T, I, O, space::device>
   const device_guard guard(ctx.device());
   if (holds(ctx, a)) return;
   const host_context host;
-  if (!copyable(a) || (a.size() > 0 && (a.rowind().data() == nullptr ||
-                                        a.colind().data() == nullptr || a.values().data() == nullptr)))
+  if (!copyable(a) ||
+      (a.size() > 0 && (a.rowind().data() == nullptr || a.colind().data() == nullptr ||
+                        a.values().data() == nullptr)))
     return cpu::check_coo<T, I, O>(
         host, {a.values().data(), a.rowind().data(), a.colind().data(), a.shape(), a.size()});
   ctx.synchronize();

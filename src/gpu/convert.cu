@@ -57,9 +57,8 @@ csr_d<T, I, O> coo_to_csr(const device_context& ctx, coo_view<const T, I, O, spa
             a.order()};
   }
   csr_d<T, I, O> result(ctx, a.shape(), a.size(), a.order());
-  with_position_type(a.size(), [&](auto position) {
-    sort_into<decltype(position)>(ctx, a, result.view());
-  });
+  with_position_type(a.size(),
+                     [&](auto position) { sort_into<decltype(position)>(ctx, a, result.view()); });
   return result;
 }
 
@@ -141,11 +140,9 @@ void csr_to_dense(const device_context& ctx, csr_view<const T, I, O, space::devi
     return result.data()[row * result.row_stride() + column * result.col_stride()];
   };
   if (a.order().unique) {
-    for_each(ctx, a.size(), "csr_to_dense",
-             [a, rows, element] __device__(std::int64_t k) {
-               element(row_of(a.rowptr().data(), rows, k), a.colind().data()[k]) =
-                   a.values().data()[k];
-             });
+    for_each(ctx, a.size(), "csr_to_dense", [a, rows, element] __device__(std::int64_t k) {
+      element(row_of(a.rowptr().data(), rows, k), a.colind().data()[k]) = a.values().data()[k];
+    });
     return;
   }
   // A thread a row adds duplicates up in stored order.

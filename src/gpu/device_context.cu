@@ -14,8 +14,8 @@ namespace gpu {
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError(); // a failed call must not be reported again by the next one
-  const std::string message = std::string(what) + ": " + cudaGetErrorString(status) + " (" +
-                              cudaGetErrorName(status) + ")";
+  const std::string message =
+      std::string(what) + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
   if (status == cudaErrorMemoryAllocation) throw out_of_memory(message, 0);
   throw device_error(message);
 }
@@ -52,8 +52,8 @@ struct device_context::state {
   explicit state(const device_options& options) : device(options.device) {
     const int count = device_count();
     if (device < 0 || device >= count)
-      throw device_error("device " + std::to_string(device) + " is not there: " +
-                         std::to_string(count) + " found");
+      throw device_error("device " + std::to_string(device) +
+                         " is not there: " + std::to_string(count) + " found");
     const gpu::device_guard guard(device);
     cudaDeviceProp p{};
     check(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties");
@@ -119,7 +119,8 @@ void* device_context::allocate(std::size_t bytes) const {
   const gpu::device_guard guard(state_->device);
   void* p = nullptr;
   if (cudaMallocFromPoolAsync(&p, bytes, state_->pool.get(), state_->stream) != cudaSuccess) {
-    // Other streams' frees may not have run yet, and fragments may be in the way: settle both, once.
+    // Other streams' frees may not have run yet, and fragments may be in the way: settle both,
+    // once.
     (void)cudaGetLastError();
     trim();
     if (cudaMallocFromPoolAsync(&p, bytes, state_->pool.get(), state_->stream) != cudaSuccess) {
@@ -160,11 +161,11 @@ void copy_bytes(const device_context& ctx, void* to, const void* from, std::size
                 space from_space) {
   if (bytes == 0) return;
   const gpu::device_guard guard(ctx.device());
-  check(cudaMemcpyAsync(to, from, bytes,
-                        from_space == space::host ? cudaMemcpyHostToDevice
-                                                  : cudaMemcpyDeviceToDevice,
-                        ctx.stream()),
-        "copy_to device");
+  check(
+      cudaMemcpyAsync(to, from, bytes,
+                      from_space == space::host ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice,
+                      ctx.stream()),
+      "copy_to device");
 }
 
 } // namespace detail

@@ -41,12 +41,13 @@ void inspect_csr(const device_context& ctx, device_csr<T, I, O> a,
                                   add_totals{}, row_totals{0, 0, 0});
   result.statistics = {mean, std::sqrt(found.squares / static_cast<double>(rows)), found.longest,
                        found.empty};
-  result.kernel = choose_spmv_kernel(rows, result.statistics, sizeof(T), ctx.properties().multiprocessors);
+  result.kernel =
+      choose_spmv_kernel(rows, result.statistics, sizeof(T), ctx.properties().multiprocessors);
   if (result.kernel.method == spmv_method::split_tiles)
     result.tiles = find_tiles<I>(ctx, a.rowptr().data(), rows, entries, split_tiles);
   if (result.kernel.method == spmv_method::whole_row_tiles)
-    result.tiles = find_tiles<I>(ctx, a.rowptr().data(), rows, entries,
-                                 whole_row_tiles(found.longest));
+    result.tiles =
+        find_tiles<I>(ctx, a.rowptr().data(), rows, entries, whole_row_tiles(found.longest));
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \

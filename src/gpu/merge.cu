@@ -9,7 +9,8 @@ namespace {
 
 /// places[k] = runs that begin before entry k; places[n] = all runs.
 template <class Head>
-array<std::int64_t, space::device> place_runs(const device_context& ctx, std::int64_t n, Head head) {
+array<std::int64_t, space::device> place_runs(const device_context& ctx, std::int64_t n,
+                                              Head head) {
   array<char, space::device> begins(ctx, n);
   for_each(ctx, n, "merge: runs", [head, begins = begins.data()] __device__(std::int64_t k) {
     begins[k] = head(k) ? 1 : 0;
@@ -21,7 +22,8 @@ array<std::int64_t, space::device> place_runs(const device_context& ctx, std::in
 
 /// The value that a run [k, …) of the same coordinate leaves.
 template <class T, class Head>
-__device__ T merge_run(const T* values, std::int64_t k, std::int64_t n, Head head, duplicates rule) {
+__device__ T merge_run(const T* values, std::int64_t k, std::int64_t n, Head head,
+                       duplicates rule) {
   T merged = values[k];
   if (rule == duplicates::first) return merged;
   for (++k; k < n && !head(k); ++k)
@@ -43,10 +45,8 @@ csr_d<T, I, O> merge_csr(const device_context& ctx, csr_view<const T, I, O, spac
            [rowptr = a.rowptr().data(), begins = begins_row.data(), n] __device__(std::int64_t r) {
              if (rowptr[r] < n) begins[rowptr[r]] = 1;
            });
-  const auto head = [column = a.colind().data(),
-                     begins = begins_row.data()] __device__(std::int64_t k) {
-    return begins[k] != 0 || column[k] != column[k - 1];
-  };
+  const auto head = [column = a.colind().data(), begins = begins_row.data()] __device__(
+                        std::int64_t k) { return begins[k] != 0 || column[k] != column[k - 1]; };
   const auto places = place_runs(ctx, n, head);
   std::int64_t kept = 0;
   read_back(ctx, &kept, places.data() + n, 1);
@@ -82,8 +82,8 @@ coo_d<T, I, O> merge_coo(const device_context& ctx, coo_view<const T, I, O, spac
   coo_d<T, I, O> result(ctx, a.shape(), static_cast<O>(kept), {true, true});
   for_each(ctx, n, "merge: entries",
            [head, places = places.data(), n, rule, row = a.rowind().data(),
-            column = a.colind().data(), values = a.values().data(),
-            to_row = result.rowind().data(), to_column = result.colind().data(),
+            column = a.colind().data(), values = a.values().data(), to_row = result.rowind().data(),
+            to_column = result.colind().data(),
             to_value = result.values().data()] __device__(std::int64_t k) {
              if (!head(k)) return;
              to_row[places[k]] = row[k];

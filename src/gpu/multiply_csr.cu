@@ -170,11 +170,15 @@ __global__ void __launch_bounds__(block_threads, sizeof(I) == 4 && !several ? 5 
       T sum{0};
       if (!is_long)
         for (int k = begin + lane; k < end; k += lanes) sum += products[padded<T>(k)];
-      for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+      for (int step = lanes / 2; step > 0; step /= 2)
+        sum += __shfl_xor_sync(0xffffffffu, sum, step);
       if (lane == 0 && s < segments) {
-        if (!is_long) store(s, sum);
-        else if (end - begin <= very_long_row) long_rows[atomicAdd(&long_count, 1)] = s;
-        else very_long_rows[atomicAdd(&very_long_count, 1)] = s;
+        if (!is_long)
+          store(s, sum);
+        else if (end - begin <= very_long_row)
+          long_rows[atomicAdd(&long_count, 1)] = s;
+        else
+          very_long_rows[atomicAdd(&very_long_count, 1)] = s;
       }
     }
     if constexpr (mixed) {
@@ -250,8 +254,8 @@ void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>
   const dim3 grid(blocks_for(tiles * block_threads),
                   static_cast<unsigned>((p.columns + columns_per_block - 1) / columns_per_block));
   const auto launch = [&](auto kind_constant, auto several, I* carry_row, T* carry_sum) {
-    multiply_tiles_kernel<kind_constant(), several()><<<grid, block_threads, 0, ctx.stream()>>>(
-        p, starts.data(), tiles, carry_row, carry_sum);
+    multiply_tiles_kernel<kind_constant(), several()>
+        <<<grid, block_threads, 0, ctx.stream()>>>(p, starts.data(), tiles, carry_row, carry_sum);
     check_launch("multiply_tiles_kernel");
   };
   using short_rows = std::integral_constant<tile_kind, tile_kind::short_rows>;
@@ -267,7 +271,8 @@ void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>
   array<T, space::device> carry_sum(ctx, checked_mul(tiles, p.columns));
   if (p.columns == 1)
     launch(split_rows{}, std::false_type{}, carry_row.data(), carry_sum.data());
-  else launch(split_rows{}, std::true_type{}, carry_row.data(), carry_sum.data());
+  else
+    launch(split_rows{}, std::true_type{}, carry_row.data(), carry_sum.data());
   add_carries_kernel<<<blocks_for(tiles * 32), block_threads, 0, ctx.stream()>>>(
       p, tiles, carry_row.data(), carry_sum.data());
   check_launch("add_carries_kernel");
@@ -288,9 +293,8 @@ void multiply_csr(const device_context& ctx,
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void multiply_tiles<T, I, O>(const device_context&,                                     \
-                                        const multiply_arguments<T, I, O>&, tile_kind,             \
-                                        const array<tile_start<I, O>, space::device>&);            \
+  template void multiply_tiles<T, I, O>(const device_context&, const multiply_arguments<T, I, O>&, \
+                                        tile_kind, const array<tile_start<I, O>, space::device>&); \
   template void multiply_csr<T, I, O>(                                                             \
       const device_context&, const multiply_inspection<T, I, O, space::device>*, T,                \
       device_csr<T, I, O>, device_in<T>, T, device_in<T>, device_out<T>);

@@ -28,8 +28,16 @@ template <class T, class I, class O> struct multiply_arguments {
 template <class T, class I, class O>
 multiply_arguments<T, I, O> make_arguments(T alpha, device_csr<T, I, O> a, const T* x, T beta,
                                            const T* z, T* y) {
-  return {a.rowptr().data(), a.colind().data(), a.values().data(), x,     z,   y,
-          a.shape().row,     a.size(),          alpha,             beta};
+  return {a.rowptr().data(),
+          a.colind().data(),
+          a.values().data(),
+          x,
+          z,
+          y,
+          a.shape().row,
+          a.size(),
+          alpha,
+          beta};
 }
 
 /// alpha sum + beta z, where z is not read if beta is 0.

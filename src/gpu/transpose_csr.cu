@@ -33,9 +33,8 @@ void transpose_numbered(const device_context& ctx, csr_view<const T, I, O, space
                  c == columns ? entries : lower_bound(keys, entries, static_cast<key>(c)));
            });
   for_each(ctx, entries, "transpose: entries",
-           [positions = order.positions.data(), row = row_of_entry.data(),
-            from = a.values().data(), colind = b.colind().data(),
-            values = b.values().data()] __device__(std::int64_t k) {
+           [positions = order.positions.data(), row = row_of_entry.data(), from = a.values().data(),
+            colind = b.colind().data(), values = b.values().data()] __device__(std::int64_t k) {
              colind[k] = row[positions[k]];
              values[k] = from[positions[k]];
            });
@@ -47,9 +46,8 @@ template <class T, class I, class O>
 void transpose_csr(const device_context& ctx, csr_view<const T, I, O, space::device> a,
                    csr_view<T, I, O, space::device> b) {
   const device_guard guard(ctx.device());
-  with_position_type(a.size(), [&](auto position) {
-    transpose_numbered<decltype(position)>(ctx, a, b);
-  });
+  with_position_type(a.size(),
+                     [&](auto position) { transpose_numbered<decltype(position)>(ctx, a, b); });
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \

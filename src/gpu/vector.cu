@@ -42,10 +42,9 @@ void axpby(const device_context& ctx, T alpha, device_in<T> x, T beta, device_ou
   const device_guard guard(ctx.device());
   if (alpha == T{0} && beta == T{0}) return gpu::fill<T>(ctx, T{0}, y);
   if (beta == T{0})
-    return for_each(ctx, y.size(), "axpby",
-                    [alpha, x = x.data(), y = y.data()] __device__(std::int64_t i) {
-                      y[i] = alpha * x[i];
-                    });
+    return for_each(
+        ctx, y.size(), "axpby",
+        [alpha, x = x.data(), y = y.data()] __device__(std::int64_t i) { y[i] = alpha * x[i]; });
   if (alpha == T{0})
     return for_each(ctx, y.size(), "axpby",
                     [beta, y = y.data()] __device__(std::int64_t i) { y[i] *= beta; });

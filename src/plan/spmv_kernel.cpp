@@ -47,9 +47,8 @@ namespace detail {
 
 std::string explain_multiply(space s, const row_statistics& found, spmv_kernel kernel,
                              bool has_transposed) {
-  const std::string rows =
-      fmt::format("rows of {:.1f} ± {:.1f} entries, the longest {}", found.mean, found.deviation,
-                  found.longest);
+  const std::string rows = fmt::format("rows of {:.1f} ± {:.1f} entries, the longest {}",
+                                       found.mean, found.deviation, found.longest);
   const std::string copy = has_transposed ? "uses a transposed copy; " : "";
   if (s == space::host)
     return fmt::format("{}{}: shares of equal entries a thread, long rows in pieces", copy, rows);

@@ -33,28 +33,16 @@ public:
       : data_(std::ranges::data(r)), size_(static_cast<std::int64_t>(std::ranges::size(r))) {}
   /// A read-only view of what a writable one shows.
   template <class U>
-    requires(std::is_const_v<T> && std::is_same_v<U, value_type>)
+    requires(std::is_const_v<T>&& std::is_same_v<U, value_type>)
   constexpr vector_view(const vector_view<U, S>& v) // NOLINT(google-explicit-constructor)
       : data_(v.data()), size_(v.size()) {}
 
   constexpr T* data() const { return data_; }
   constexpr std::int64_t size() const { return size_; }
   constexpr bool empty() const { return size_ == 0; }
-  constexpr T& operator[](std::int64_t i) const
-    requires(S == space::host)
-  {
-    return data_[i];
-  }
-  constexpr T* begin() const
-    requires(S == space::host)
-  {
-    return data_;
-  }
-  constexpr T* end() const
-    requires(S == space::host)
-  {
-    return data_ + size_;
-  }
+  constexpr T& operator[](std::int64_t i) const requires(S == space::host) { return data_[i]; }
+  constexpr T* begin() const requires(S == space::host) { return data_; }
+  constexpr T* end() const requires(S == space::host) { return data_ + size_; }
 
 private:
   T* data_ = nullptr;
@@ -73,8 +61,8 @@ public:
   array() = default;
   /// Throws out_of_memory; bad_input if size is negative or the bytes do not fit 64 bits.
   array(const context<S>& ctx, std::int64_t size)
-      : data_(static_cast<T*>(
-            ctx.allocate(static_cast<std::size_t>(checked_mul(size, sizeof(T)))))),
+      : data_(
+            static_cast<T*>(ctx.allocate(static_cast<std::size_t>(checked_mul(size, sizeof(T)))))),
         size_(size), ctx_(ctx) {}
   array(array&& other) noexcept { swap(other); }
   array& operator=(array&& other) noexcept {
@@ -100,36 +88,12 @@ public:
   vector_view<T, S> view() { return {data_, size_}; }
   vector_view<const T, S> view() const { return {data_, size_}; }
 
-  T& operator[](std::int64_t i)
-    requires(S == space::host)
-  {
-    return data_[i];
-  }
-  const T& operator[](std::int64_t i) const
-    requires(S == space::host)
-  {
-    return data_[i];
-  }
-  T* begin()
-    requires(S == space::host)
-  {
-    return data_;
-  }
-  T* end()
-    requires(S == space::host)
-  {
-    return data_ + size_;
-  }
-  const T* begin() const
-    requires(S == space::host)
-  {
-    return data_;
-  }
-  const T* end() const
-    requires(S == space::host)
-  {
-    return data_ + size_;
-  }
+  T& operator[](std::int64_t i) requires(S == space::host) { return data_[i]; }
+  const T& operator[](std::int64_t i) const requires(S == space::host) { return data_[i]; }
+  T* begin() requires(S == space::host) { return data_; }
+  T* end() requires(S == space::host) { return data_ + size_; }
+  const T* begin() const requires(S == space::host) { return data_; }
+  const T* end() const requires(S == space::host) { return data_ + size_; }
 
 private:
   T* data_ = nullptr;

@@ -29,8 +29,10 @@ LACUNA_EXPORT std::int64_t set_narrow_limit(std::int64_t limit) noexcept;
 } // namespace detail
 
 template <std::signed_integral To> bool fits(std::int64_t value) noexcept {
-  if constexpr (sizeof(To) == 8) return true;
-  else return value >= std::numeric_limits<To>::min() && value <= detail::narrow_limit();
+  if constexpr (sizeof(To) == 8)
+    return true;
+  else
+    return value >= std::numeric_limits<To>::min() && value <= detail::narrow_limit();
 }
 
 /// value as To, or bad_input that names `what`, the value and the width to use instead.

@@ -27,7 +27,8 @@ public:
   explicit context(host_options options = {});
   [[nodiscard]] int threads() const noexcept { return threads_; }
 
-  /// Uninitialised, 64-byte aligned (2 MiB and huge pages asked for from 4 MiB on). Throws out_of_memory.
+  /// Uninitialised, 64-byte aligned (2 MiB and huge pages asked for from 4 MiB on). Throws
+  /// out_of_memory.
   [[nodiscard]] void* allocate(std::size_t bytes) const;
   void deallocate(void* p, std::size_t bytes) const noexcept;
   /// Does nothing: host operations have finished when they return.
@@ -50,8 +51,9 @@ struct device_properties {
 
 struct device_options {
   int device = 0;
-  CUstream_st* stream = nullptr; ///< a stream of the caller's, who keeps it alive; nullptr: a new one
-  bool legacy_stream = false;    ///< run on CUDA's legacy default stream instead
+  CUstream_st* stream =
+      nullptr;                ///< a stream of the caller's, who keeps it alive; nullptr: a new one
+  bool legacy_stream = false; ///< run on CUDA's legacy default stream instead
 };
 
 /// Work is queued on the context's stream; only operations that return a value to the host wait.

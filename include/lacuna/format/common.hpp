@@ -20,7 +20,8 @@ template <class I = index_t> struct index {
 /// Stated facts about the order of entries: true is a promise that check() tests and kernels
 /// rely on; false says nothing.
 struct facts {
-  bool sorted = false; ///< coo: by (row, column); csr, csc: columns (rows) ascending in each row (column)
+  bool sorted =
+      false; ///< coo: by (row, column); csr, csc: columns (rows) ascending in each row (column)
   bool unique = false; ///< no coordinate is stored twice
   friend constexpr bool operator==(const facts&, const facts&) = default;
 };

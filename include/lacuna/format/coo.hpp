@@ -38,9 +38,10 @@ public:
   }
   /// A read-only view of what a writable one shows.
   template <class U>
-    requires(std::is_const_v<T> && std::is_same_v<U, scalar_type>)
+    requires(std::is_const_v<T>&& std::is_same_v<U, scalar_type>)
   constexpr coo_view(const coo_view<U, I, O, S>& a) // NOLINT(google-explicit-constructor)
-      : coo_view(a.values().data(), a.rowind().data(), a.colind().data(), a.shape(), a.size(), a.order()) {}
+      : coo_view(a.values().data(), a.rowind().data(), a.colind().data(), a.shape(), a.size(),
+                 a.order()) {}
 
   constexpr vector_view<T, S> values() const { return {values_, nnz_}; }
   constexpr vector_view<detail::like<T, I>, S> rowind() const { return {rowind_, nnz_}; }

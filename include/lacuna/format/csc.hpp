@@ -34,7 +34,7 @@ public:
   constexpr explicit csc_view(csr_view<T, I, O, S> transpose) : t_(transpose) {}
   /// A read-only view of what a writable one shows.
   template <class U>
-    requires(std::is_const_v<T> && std::is_same_v<U, scalar_type>)
+    requires(std::is_const_v<T>&& std::is_same_v<U, scalar_type>)
   constexpr csc_view(const csc_view<U, I, O, S>& a) // NOLINT(google-explicit-constructor)
       : t_(a.transpose()) {}
 

@@ -41,9 +41,10 @@ public:
   }
   /// A read-only view of what a writable one shows.
   template <class U>
-    requires(std::is_const_v<T> && std::is_same_v<U, scalar_type>)
+    requires(std::is_const_v<T>&& std::is_same_v<U, scalar_type>)
   constexpr csr_view(const csr_view<U, I, O, S>& a) // NOLINT(google-explicit-constructor)
-      : csr_view(a.values().data(), a.rowptr().data(), a.colind().data(), a.shape(), a.size(), a.order()) {}
+      : csr_view(a.values().data(), a.rowptr().data(), a.colind().data(), a.shape(), a.size(),
+                 a.order()) {}
 
   constexpr vector_view<T, S> values() const { return {values_, nnz_}; }
   /// Empty if there is none: a matrix that was default-constructed or moved from.

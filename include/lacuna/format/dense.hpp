@@ -25,7 +25,7 @@ public:
         ld_(ld != 0 ? ld : (l == layout::row_major ? shape.col : shape.row)) {}
   /// A read-only view of what a writable one shows.
   template <class U>
-    requires(std::is_const_v<T> && std::is_same_v<U, scalar_type>)
+    requires(std::is_const_v<T>&& std::is_same_v<U, scalar_type>)
   constexpr dense_view(const dense_view<U, S>& a) // NOLINT(google-explicit-constructor)
       : dense_view(a.data(), a.shape(), a.order(), a.ld()) {}
 
@@ -36,9 +36,7 @@ public:
   /// Distance in elements from (i, j) to (i + 1, j), and to (i, j + 1).
   constexpr std::int64_t row_stride() const { return layout_ == layout::row_major ? ld_ : 1; }
   constexpr std::int64_t col_stride() const { return layout_ == layout::row_major ? 1 : ld_; }
-  constexpr T& operator()(std::int64_t i, std::int64_t j) const
-    requires(S == space::host)
-  {
+  constexpr T& operator()(std::int64_t i, std::int64_t j) const requires(S == space::host) {
     return values_[i * row_stride() + j * col_stride()];
   }
 
@@ -74,14 +72,8 @@ public:
   index<std::int64_t> shape() const { return shape_; }
   layout order() const { return layout_; }
   [[nodiscard]] std::size_t bytes() const { return values_.bytes(); }
-  T& operator()(std::int64_t i, std::int64_t j)
-    requires(S == space::host)
-  {
-    return view()(i, j);
-  }
-  const T& operator()(std::int64_t i, std::int64_t j) const
-    requires(S == space::host)
-  {
+  T& operator()(std::int64_t i, std::int64_t j) requires(S == space::host) { return view()(i, j); }
+  const T& operator()(std::int64_t i, std::int64_t j) const requires(S == space::host) {
     return view()(i, j);
   }
 

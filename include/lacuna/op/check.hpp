@@ -23,8 +23,10 @@ LACUNA_EXPORT void check_coo(const device_context& ctx, coo_view<const T, I, O, 
 namespace detail {
 template <class T, class I, class O, space S>
 void check_view(const context<S>& ctx, csr_view<const T, I, O, S> a) {
-  if constexpr (S == space::host) cpu::check_csr<T, I, O>(ctx, a);
-  else gpu::check_csr<T, I, O>(ctx, a);
+  if constexpr (S == space::host)
+    cpu::check_csr<T, I, O>(ctx, a);
+  else
+    gpu::check_csr<T, I, O>(ctx, a);
 }
 template <class T, class I, class O, space S>
 void check_view(const context<S>& ctx, csc_view<const T, I, O, S> a) {
@@ -32,8 +34,10 @@ void check_view(const context<S>& ctx, csc_view<const T, I, O, S> a) {
 }
 template <class T, class I, class O, space S>
 void check_view(const context<S>& ctx, coo_view<const T, I, O, S> a) {
-  if constexpr (S == space::host) cpu::check_coo<T, I, O>(ctx, a);
-  else gpu::check_coo<T, I, O>(ctx, a);
+  if constexpr (S == space::host)
+    cpu::check_coo<T, I, O>(ctx, a);
+  else
+    gpu::check_coo<T, I, O>(ctx, a);
 }
 template <class T, space S> void check_view(const context<S>&, dense_view<const T, S> a) {
   const auto [rows, cols] = a.shape();

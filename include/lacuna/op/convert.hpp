@@ -1,13 +1,13 @@
 // Conversion between coo, csr, csc and dense; sorting; merging of duplicates.
 //
 //   to_csr(ctx, a), to_csc, to_coo, to_dense   from any of the four formats, always a new owner
-//   sort(ctx, a)                               in place: coo by (row, column), csr and csc within rows / columns
-//   merge_duplicates(ctx, a, duplicates::sum)  a new owner, sorted and unique
+//   sort(ctx, a)                               in place: coo by (row, column), csr and csc within
+//   rows / columns merge_duplicates(ctx, a, duplicates::sum)  a new owner, sorted and unique
 //
 // All are stable: entries of one row (one coordinate) keep their order, so sums of duplicates are
 // formed in stored order. Nothing is dropped: explicit zeros stay, duplicates stay until merged.
-// to_dense adds duplicates up. From dense, every element that is not 0 (NaN is not) becomes an entry.
-// Each waits for the device where the result's size must be known (from dense, merging).
+// to_dense adds duplicates up. From dense, every element that is not 0 (NaN is not) becomes an
+// entry. Each waits for the device where the result's size must be known (from dense, merging).
 #pragma once
 
 #include <lacuna/op/copy.hpp>
@@ -70,8 +70,10 @@ namespace detail {
 
 template <class T, class I, class O, space S>
 csr<T, I, O, S> make_csr(const context<S>& ctx, coo_view<const T, I, O, S> a) {
-  if constexpr (S == space::host) return cpu::coo_to_csr<T, I, O>(ctx, a);
-  else return gpu::coo_to_csr<T, I, O>(ctx, a);
+  if constexpr (S == space::host)
+    return cpu::coo_to_csr<T, I, O>(ctx, a);
+  else
+    return gpu::coo_to_csr<T, I, O>(ctx, a);
 }
 template <class T, class I, class O, space S>
 csr<T, I, O, S> make_csr(const context<S>& ctx, csr_view<const T, I, O, S> a) {
@@ -83,8 +85,10 @@ csr<T, I, O, S> make_csr(const context<S>& ctx, csc_view<const T, I, O, S> a) {
 }
 template <class T, class I, class O, space S>
 coo<T, I, O, S> make_coo(const context<S>& ctx, csr_view<const T, I, O, S> a) {
-  if constexpr (S == space::host) return cpu::csr_to_coo<T, I, O>(ctx, a);
-  else return gpu::csr_to_coo<T, I, O>(ctx, a);
+  if constexpr (S == space::host)
+    return cpu::csr_to_coo<T, I, O>(ctx, a);
+  else
+    return gpu::csr_to_coo<T, I, O>(ctx, a);
 }
 template <class T, class I, class O, space S>
 coo<T, I, O, S> make_coo(const context<S>& ctx, coo_view<const T, I, O, S> a) {
@@ -98,12 +102,15 @@ coo<T, I, O, S> make_coo(const context<S>& ctx, csc_view<const T, I, O, S> a) {
 /// The transpose of a COO view is the same view with its index arrays exchanged.
 template <class T, class I, class O, space S>
 coo_view<const T, I, O, S> exchanged(coo_view<const T, I, O, S> a) {
-  return {a.values().data(), a.colind().data(), a.rowind().data(),
-          {a.shape().col, a.shape().row}, a.size(), {false, a.order().unique}};
+  return {a.values().data(), a.colind().data(),
+          a.rowind().data(), {a.shape().col, a.shape().row},
+          a.size(),          {false, a.order().unique}};
 }
 template <class T, space S> dense_view<T, S> exchanged(dense_view<T, S> a) {
-  return {a.data(), {a.shape().col, a.shape().row},
-          a.order() == layout::row_major ? layout::column_major : layout::row_major, a.ld()};
+  return {a.data(),
+          {a.shape().col, a.shape().row},
+          a.order() == layout::row_major ? layout::column_major : layout::row_major,
+          a.ld()};
 }
 template <class T, class I, class O, space S>
 csc<T, I, O, S> make_csc(const context<S>& ctx, csr_view<const T, I, O, S> a) {
@@ -119,8 +126,10 @@ csc<T, I, O, S> make_csc(const context<S>& ctx, coo_view<const T, I, O, S> a) {
 }
 template <class T, class I, class O, space S>
 void fill_dense(const context<S>& ctx, csr_view<const T, I, O, S> a, dense_view<T, S> result) {
-  if constexpr (S == space::host) cpu::csr_to_dense<T, I, O>(ctx, a, result);
-  else gpu::csr_to_dense<T, I, O>(ctx, a, result);
+  if constexpr (S == space::host)
+    cpu::csr_to_dense<T, I, O>(ctx, a, result);
+  else
+    gpu::csr_to_dense<T, I, O>(ctx, a, result);
 }
 template <class T, class I, class O, space S>
 void fill_dense(const context<S>& ctx, csc_view<const T, I, O, S> a, dense_view<T, S> result) {
@@ -163,8 +172,10 @@ auto to_csr(const context<S>& ctx, const D& d) {
   const auto view = detail::const_view(d);
   using T = typename decltype(view)::scalar_type;
   detail::require_same_space<S, decltype(view)>();
-  if constexpr (S == space::host) return cpu::dense_to_csr<T, I, O>(ctx, view);
-  else return gpu::dense_to_csr<T, I, O>(ctx, view);
+  if constexpr (S == space::host)
+    return cpu::dense_to_csr<T, I, O>(ctx, view);
+  else
+    return gpu::dense_to_csr<T, I, O>(ctx, view);
 }
 template <class I = index_t, class O = I, space S, class D>
   requires requires(const D& d) { detail::const_view(d).ld(); }
@@ -189,20 +200,23 @@ auto to_dense(const context<S>& ctx, const A& a, layout l = layout::row_major) {
 
 /// Needs scratch of at most about twice the matrix's own size, none if it is sorted already; if
 /// that fails, a is as it was.
-template <class T, class I, class O, space S>
-void sort(const context<S>& ctx, csr<T, I, O, S>& a) {
+template <class T, class I, class O, space S> void sort(const context<S>& ctx, csr<T, I, O, S>& a) {
   if (a.order().sorted) return;
-  if constexpr (S == space::host) cpu::sort_csr<T, I, O>(ctx, a.view());
-  else gpu::sort_csr<T, I, O>(ctx, a.view());
+  if constexpr (S == space::host)
+    cpu::sort_csr<T, I, O>(ctx, a.view());
+  else
+    gpu::sort_csr<T, I, O>(ctx, a.view());
   a.state({true, a.order().unique});
 }
-template <class T, class I, class O, space S>
-void sort(const context<S>& ctx, csc<T, I, O, S>& a) { sort(ctx, a.transpose()); }
-template <class T, class I, class O, space S>
-void sort(const context<S>& ctx, coo<T, I, O, S>& a) {
+template <class T, class I, class O, space S> void sort(const context<S>& ctx, csc<T, I, O, S>& a) {
+  sort(ctx, a.transpose());
+}
+template <class T, class I, class O, space S> void sort(const context<S>& ctx, coo<T, I, O, S>& a) {
   if (a.order().sorted) return;
-  if constexpr (S == space::host) cpu::sort_coo<T, I, O>(ctx, a.view());
-  else gpu::sort_coo<T, I, O>(ctx, a.view());
+  if constexpr (S == space::host)
+    cpu::sort_coo<T, I, O>(ctx, a.view());
+  else
+    gpu::sort_coo<T, I, O>(ctx, a.view());
   a.state({true, a.order().unique});
 }
 
@@ -215,8 +229,10 @@ csr<T, I, O, S> merge_duplicates(const context<S>& ctx, const csr<T, I, O, S>& a
     sort(ctx, sorted);
     return merge_duplicates(ctx, sorted, rule);
   }
-  if constexpr (S == space::host) return cpu::merge_csr<T, I, O>(ctx, a.view(), rule);
-  else return gpu::merge_csr<T, I, O>(ctx, a.view(), rule);
+  if constexpr (S == space::host)
+    return cpu::merge_csr<T, I, O>(ctx, a.view(), rule);
+  else
+    return gpu::merge_csr<T, I, O>(ctx, a.view(), rule);
 }
 template <class T, class I, class O, space S>
 csc<T, I, O, S> merge_duplicates(const context<S>& ctx, const csc<T, I, O, S>& a,
@@ -231,8 +247,10 @@ coo<T, I, O, S> merge_duplicates(const context<S>& ctx, const coo<T, I, O, S>& a
     sort(ctx, sorted);
     return merge_duplicates(ctx, sorted, rule);
   }
-  if constexpr (S == space::host) return cpu::merge_coo<T, I, O>(ctx, a.view(), rule);
-  else return gpu::merge_coo<T, I, O>(ctx, a.view(), rule);
+  if constexpr (S == space::host)
+    return cpu::merge_coo<T, I, O>(ctx, a.view(), rule);
+  else
+    return gpu::merge_coo<T, I, O>(ctx, a.view(), rule);
 }
 
 } // namespace lacuna

@@ -24,9 +24,12 @@ array<std::remove_const_t<T>, S> copy_to(const context<S>& ctx, vector_view<T, F
   return result;
 }
 template <space S, class T, space From>
-array<T, S> copy_to(const context<S>& ctx, const array<T, From>& a) { return copy_to(ctx, a.view()); }
+array<T, S> copy_to(const context<S>& ctx, const array<T, From>& a) {
+  return copy_to(ctx, a.view());
+}
 /// std::vector and other host ranges.
-template <space S, std::ranges::contiguous_range R> auto copy_to(const context<S>& ctx, const R& r) {
+template <space S, std::ranges::contiguous_range R>
+auto copy_to(const context<S>& ctx, const R& r) {
   return copy_to(ctx, detail::const_view(r));
 }
 
@@ -45,11 +48,17 @@ coo<std::remove_const_t<T>, I, O, S> copy_to(const context<S>& ctx, coo_view<T, 
           a.order()};
 }
 template <space S, class T, class I, class O, space From>
-auto copy_to(const context<S>& ctx, const csr<T, I, O, From>& a) { return copy_to(ctx, a.view()); }
+auto copy_to(const context<S>& ctx, const csr<T, I, O, From>& a) {
+  return copy_to(ctx, a.view());
+}
 template <space S, class T, class I, class O, space From>
-auto copy_to(const context<S>& ctx, const csc<T, I, O, From>& a) { return copy_to(ctx, a.view()); }
+auto copy_to(const context<S>& ctx, const csc<T, I, O, From>& a) {
+  return copy_to(ctx, a.view());
+}
 template <space S, class T, class I, class O, space From>
-auto copy_to(const context<S>& ctx, const coo<T, I, O, From>& a) { return copy_to(ctx, a.view()); }
+auto copy_to(const context<S>& ctx, const coo<T, I, O, From>& a) {
+  return copy_to(ctx, a.view());
+}
 template <space S, class T, space From>
 dense<T, S> copy_to(const context<S>& ctx, const dense<T, From>& a) {
   dense<T, S> result(ctx, a.shape(), a.order());

@@ -48,9 +48,9 @@ struct row_statistics {
 
 /// How a device multiplies a CSR matrix with a vector.
 enum class spmv_method {
-  rows,           ///< a few lanes a row: rows of like length
+  rows,            ///< a few lanes a row: rows of like length
   whole_row_tiles, ///< a block takes some 2000 entries of whole rows: rows that differ, none long
-  split_tiles     ///< equal shares of rows and entries, rows cut where they must be: any matrix
+  split_tiles      ///< equal shares of rows and entries, rows cut where they must be: any matrix
 };
 struct spmv_kernel {
   spmv_method method = spmv_method::split_tiles;
@@ -78,9 +78,7 @@ template <class T, class I, class O, space S> struct multiply_inspection : detai
   array<tile_start<I, O>, S> tiles; ///< where each begins; one more than tiles
 
   [[nodiscard]] std::string explain() const override;
-  [[nodiscard]] std::size_t bytes() const override {
-    return transposed.bytes() + tiles.bytes();
-  }
+  [[nodiscard]] std::size_t bytes() const override { return transposed.bytes() + tiles.bytes(); }
 };
 
 namespace detail {

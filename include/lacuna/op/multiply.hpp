@@ -113,10 +113,12 @@ void multiply_dense(const context<S>& ctx, const operation_info_t* info,
   const auto run = [&](csr_view<const T, I, O, S> matrix) {
     if constexpr (S == space::host)
       cpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
-    else gpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
+    else
+      gpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
   };
   if (!a.transposed) return run(a.a);
-  if (const auto* found = find_inspection<T, I, O, S>(info, a)) return run(found->transposed.view());
+  if (const auto* found = find_inspection<T, I, O, S>(info, a))
+    return run(found->transposed.view());
   const auto t = transpose(ctx, a.a);
   run(t.view());
 }
@@ -138,13 +140,16 @@ void multiply_unwrapped(const context<S>& ctx, const operation_info_t* info, con
     using Z_op = operand_t<Z>;
     require_same_space<S, Z_op>();
     require_same_value<T, Z_op>();
-    if constexpr (std::is_same_v<Z_op, decltype(z_op)>) z_op = operand(z);
+    if constexpr (std::is_same_v<Z_op, decltype(z_op)>)
+      z_op = operand(z);
     else
       static_assert(Z_op::memory_space != S || !std::is_same_v<typename Z_op::scalar_type, T>,
                     "lacuna: the addend must be a vector where x is, a dense matrix where X is");
   }
-  if constexpr (requires { x_op.x.ld(); }) multiply_dense(ctx, info, a_op, x_op, z_op, y_view);
-  else multiply_vector(ctx, info, a_op, x_op, z_op, y_view);
+  if constexpr (requires { x_op.x.ld(); })
+    multiply_dense(ctx, info, a_op, x_op, z_op, y_view);
+  else
+    multiply_vector(ctx, info, a_op, x_op, z_op, y_view);
 }
 
 template <class A> const auto& default_context_of() {
@@ -166,8 +171,7 @@ void multiply(const A& a, const X& x, const Z& z, Y&& y) {
 }
 template <space S, class A, class X, class Y>
 void multiply(const context<S>& ctx, const A& a, const X& x, Y&& y) {
-  detail::multiply_unwrapped(ctx, nullptr, a, x, detail::no_addend{},
-                             std::forward<Y>(y));
+  detail::multiply_unwrapped(ctx, nullptr, a, x, detail::no_addend{}, std::forward<Y>(y));
 }
 template <space S, class A, class X, class Z, class Y>
   requires(detail::is_matrix_operand<A>)
@@ -185,8 +189,7 @@ void multiply(const operation_info_t& info, const A& a, const X& x, const Z& z, 
 }
 template <space S, class A, class X, class Y>
 void multiply(const context<S>& ctx, const operation_info_t& info, const A& a, const X& x, Y&& y) {
-  detail::multiply_unwrapped(ctx, &info, a, x, detail::no_addend{},
-                             std::forward<Y>(y));
+  detail::multiply_unwrapped(ctx, &info, a, x, detail::no_addend{}, std::forward<Y>(y));
 }
 template <space S, class A, class X, class Z, class Y>
 void multiply(const context<S>& ctx, const operation_info_t& info, const A& a, const X& x,
@@ -212,8 +215,10 @@ operation_info_t multiply_inspect(const context<S>& ctx, const A& a, const X&, c
   if (op.transposed) result->transposed = transpose(ctx, op.a);
   const csr_view<const T, I, O, S> used =
       op.transposed ? std::as_const(result->transposed).view() : op.a;
-  if constexpr (S == space::host) cpu::inspect_csr<T, I, O>(ctx, used, *result);
-  else gpu::inspect_csr<T, I, O>(ctx, used, *result);
+  if constexpr (S == space::host)
+    cpu::inspect_csr<T, I, O>(ctx, used, *result);
+  else
+    gpu::inspect_csr<T, I, O>(ctx, used, *result);
   return operation_info_t(std::move(result), {op.rows(), op.cols()});
 }
 template <class A, class X, class Y>

@@ -18,9 +18,7 @@ template <class Base> struct scaled_view {
   double alpha;
   Base base;
 };
-template <class Base> struct transposed_view {
-  Base base;
-};
+template <class Base> struct transposed_view { Base base; };
 
 namespace detail {
 
@@ -30,17 +28,29 @@ template <class B> struct is_operand_view<transposed_view<B>> : std::true_type {
 
 /// The view of an owner or a view: cheap to copy, read-only.
 template <class T, class I, class O, space S>
-csr_view<const T, I, O, S> const_view(const csr<T, I, O, S>& a) { return a.view(); }
+csr_view<const T, I, O, S> const_view(const csr<T, I, O, S>& a) {
+  return a.view();
+}
 template <class T, class I, class O, space S>
-csr_view<const T, I, O, S> const_view(csr_view<T, I, O, S> a) { return a; }
+csr_view<const T, I, O, S> const_view(csr_view<T, I, O, S> a) {
+  return a;
+}
 template <class T, class I, class O, space S>
-csc_view<const T, I, O, S> const_view(const csc<T, I, O, S>& a) { return a.view(); }
+csc_view<const T, I, O, S> const_view(const csc<T, I, O, S>& a) {
+  return a.view();
+}
 template <class T, class I, class O, space S>
-csc_view<const T, I, O, S> const_view(csc_view<T, I, O, S> a) { return a; }
+csc_view<const T, I, O, S> const_view(csc_view<T, I, O, S> a) {
+  return a;
+}
 template <class T, class I, class O, space S>
-coo_view<const T, I, O, S> const_view(const coo<T, I, O, S>& a) { return a.view(); }
+coo_view<const T, I, O, S> const_view(const coo<T, I, O, S>& a) {
+  return a.view();
+}
 template <class T, class I, class O, space S>
-coo_view<const T, I, O, S> const_view(coo_view<T, I, O, S> a) { return a; }
+coo_view<const T, I, O, S> const_view(coo_view<T, I, O, S> a) {
+  return a;
+}
 template <class T, space S> dense_view<const T, S> const_view(const dense<T, S>& a) {
   return a.view();
 }
@@ -50,7 +60,9 @@ template <class T, space S> vector_view<const T, S> const_view(const array<T, S>
 }
 template <class T, space S> vector_view<const T, S> const_view(vector_view<T, S> a) { return a; }
 template <std::ranges::contiguous_range R>
-vector_view<const std::ranges::range_value_t<R>, space::host> const_view(const R& r) { return r; }
+vector_view<const std::ranges::range_value_t<R>, space::host> const_view(const R& r) {
+  return r;
+}
 template <class T>
   requires(is_operand_view<T>::value)
 T const_view(T a) { return a; }
@@ -58,9 +70,13 @@ T const_view(T a) { return a; }
 /// The writable view of an output, which is passed on as it came: a const owner or a temporary
 /// container does not fit, a temporary view does.
 template <class T, class I, class O, space S>
-csr_view<T, I, O, S> mutable_view(csr<T, I, O, S>& a) { return a.view(); }
+csr_view<T, I, O, S> mutable_view(csr<T, I, O, S>& a) {
+  return a.view();
+}
 template <class T, class I, class O, space S>
-csr_view<T, I, O, S> mutable_view(csr_view<T, I, O, S> a) { return a; }
+csr_view<T, I, O, S> mutable_view(csr_view<T, I, O, S> a) {
+  return a;
+}
 template <class T, space S> dense_view<T, S> mutable_view(dense<T, S>& a) { return a.view(); }
 template <class T, space S> dense_view<T, S> mutable_view(dense_view<T, S> a) { return a; }
 template <class T, space S> vector_view<T, S> mutable_view(array<T, S>& a) { return a.view(); }
@@ -104,15 +120,21 @@ template <class View> struct dense_operand {
 };
 
 template <class T, class I, class O, space S>
-matrix_operand<T, I, O, S> as_operand(csr_view<const T, I, O, S> a) { return {a}; }
+matrix_operand<T, I, O, S> as_operand(csr_view<const T, I, O, S> a) {
+  return {a};
+}
 template <class T, class I, class O, space S>
 matrix_operand<T, I, O, S> as_operand(csc_view<const T, I, O, S> a) {
   return {a.transpose(), 1, true};
 }
 template <class T, space S>
-dense_operand<vector_view<const T, S>> as_operand(vector_view<const T, S> x) { return {x}; }
+dense_operand<vector_view<const T, S>> as_operand(vector_view<const T, S> x) {
+  return {x};
+}
 template <class T, space S>
-dense_operand<dense_view<const T, S>> as_operand(dense_view<const T, S> x) { return {x}; }
+dense_operand<dense_view<const T, S>> as_operand(dense_view<const T, S> x) {
+  return {x};
+}
 template <class B> auto as_operand(transposed_view<B> t); // either may hold the other
 template <class B> auto as_operand(scaled_view<B> s) {
   auto op = as_operand(s.base);
@@ -130,8 +152,9 @@ template <class A>
 auto operand(const A& a) { return as_operand(const_view(a)); }
 
 template <class A> using operand_t = decltype(operand(std::declval<const A&>()));
-template <class A>
-inline constexpr bool is_matrix_operand = requires { typename operand_t<A>::offset_type; };
+template <class A> inline constexpr bool is_matrix_operand = requires {
+  typename operand_t<A>::offset_type;
+};
 
 /// One readable message instead of a page of overloads when spaces or value types are mixed.
 template <space S, class... Operand> constexpr void require_same_space() {

@@ -35,8 +35,10 @@ void transpose_into(const context<S>& ctx, csr_view<const T, I, O, S> a, csr_vie
   require_same_size("transpose", "rows of B", b.shape().row, "columns of A", a.shape().col);
   require_same_size("transpose", "columns of B", b.shape().col, "rows of A", a.shape().row);
   require_same_size("transpose", "entries of B", b.size(), "entries of A", a.size());
-  if constexpr (S == space::host) cpu::transpose_csr<T, I, O>(ctx, a, b);
-  else gpu::transpose_csr<T, I, O>(ctx, a, b);
+  if constexpr (S == space::host)
+    cpu::transpose_csr<T, I, O>(ctx, a, b);
+  else
+    gpu::transpose_csr<T, I, O>(ctx, a, b);
 }
 template <class T, class I, class O, space S>
 csr<T, I, O, S> transpose_new(const context<S>& ctx, csr_view<const T, I, O, S> a) {

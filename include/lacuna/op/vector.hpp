@@ -26,8 +26,7 @@ LACUNA_EXPORT T matrix_inf_norm(const host_context& ctx, csr_view<const T, I, O>
 namespace gpu {
 template <class T> using device_in = vector_view<const T, space::device>;
 template <class T> using device_out = vector_view<T, space::device>;
-template <class T>
-LACUNA_EXPORT T dot(const device_context& ctx, device_in<T> x, device_in<T> y);
+template <class T> LACUNA_EXPORT T dot(const device_context& ctx, device_in<T> x, device_in<T> y);
 template <class T>
 LACUNA_EXPORT void axpby(const device_context& ctx, T alpha, device_in<T> x, T beta,
                          device_out<T> y);
@@ -36,14 +35,17 @@ template <class T> LACUNA_EXPORT T norm1(const device_context& ctx, device_in<T>
 template <class T> LACUNA_EXPORT T norm2(const device_context& ctx, device_in<T> x);
 template <class T> LACUNA_EXPORT T norm_inf(const device_context& ctx, device_in<T> x);
 template <class T, class I, class O>
-LACUNA_EXPORT T matrix_inf_norm(const device_context& ctx, csr_view<const T, I, O, space::device> a);
+LACUNA_EXPORT T matrix_inf_norm(const device_context& ctx,
+                                csr_view<const T, I, O, space::device> a);
 } // namespace gpu
 
 namespace detail {
 /// The values of a matrix, or the vector itself.
 template <class V> auto values_of(V v) {
-  if constexpr (requires { v.values(); }) return v.values();
-  else return v;
+  if constexpr (requires { v.values(); })
+    return v.values();
+  else
+    return v;
 }
 template <class X> using const_view_t = decltype(const_view(std::declval<const X&>()));
 template <class X> const auto& default_context_for() {
@@ -60,8 +62,10 @@ template <space S, class X, class Y> auto dot(const context<S>& ctx, const X& x,
                 "lacuna: operands differ in value type (float, double)");
   detail::require_same_space<S, decltype(x_view), decltype(y_view)>();
   detail::require_same_size("dot", "x", x_view.size(), "y", y_view.size());
-  if constexpr (S == space::host) return cpu::dot<T>(ctx, x_view, y_view);
-  else return gpu::dot<T>(ctx, x_view, y_view);
+  if constexpr (S == space::host)
+    return cpu::dot<T>(ctx, x_view, y_view);
+  else
+    return gpu::dot<T>(ctx, x_view, y_view);
 }
 template <class X, class Y>
   requires(!detail::is_context<X>)
@@ -79,7 +83,8 @@ void axpby(const context<S>& ctx, double alpha, const X& x, double beta, Y&& y) 
   detail::require_same_size("axpby", "x", x_view.size(), "y", y_view.size());
   if constexpr (S == space::host)
     cpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
-  else gpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
+  else
+    gpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
 }
 template <class X, class Y> void axpby(double alpha, const X& x, double beta, Y&& y) {
   axpby(detail::default_context_for<X>(), alpha, x, beta, std::forward<Y>(y));
@@ -93,8 +98,10 @@ template <space S, class A> void scale(const context<S>& ctx, double alpha, A&& 
   // axpby does not read x when alpha is 0, so 0 a is formed as a - a.
   const T factor = static_cast<T>(alpha);
   const T times_x = factor == 0 ? T{1} : factor, times_y = factor == 0 ? T{-1} : T{0};
-  if constexpr (S == space::host) cpu::axpby<T>(ctx, times_x, v, times_y, v);
-  else gpu::axpby<T>(ctx, times_x, v, times_y, v);
+  if constexpr (S == space::host)
+    cpu::axpby<T>(ctx, times_x, v, times_y, v);
+  else
+    gpu::axpby<T>(ctx, times_x, v, times_y, v);
 }
 template <class A> void scale(double alpha, A&& a) {
   scale(detail::default_context_for<std::remove_cvref_t<A>>(), alpha, std::forward<A>(a));
@@ -105,8 +112,10 @@ template <space S, class X> void fill(const context<S>& ctx, double value, X&& x
   const auto v = detail::mutable_view(std::forward<X>(x));
   using T = typename decltype(v)::value_type;
   detail::require_same_space<S, decltype(v)>();
-  if constexpr (S == space::host) cpu::fill<T>(ctx, static_cast<T>(value), v);
-  else gpu::fill<T>(ctx, static_cast<T>(value), v);
+  if constexpr (S == space::host)
+    cpu::fill<T>(ctx, static_cast<T>(value), v);
+  else
+    gpu::fill<T>(ctx, static_cast<T>(value), v);
 }
 
 /// Sum of |x[i]|.
@@ -114,8 +123,10 @@ template <space S, class X> auto norm1(const context<S>& ctx, const X& x) {
   const auto v = detail::const_view(x);
   using T = typename decltype(v)::value_type;
   detail::require_same_space<S, decltype(v)>();
-  if constexpr (S == space::host) return cpu::norm1<T>(ctx, v);
-  else return gpu::norm1<T>(ctx, v);
+  if constexpr (S == space::host)
+    return cpu::norm1<T>(ctx, v);
+  else
+    return gpu::norm1<T>(ctx, v);
 }
 template <class X> auto norm1(const X& x) { return norm1(detail::default_context_for<X>(), x); }
 
@@ -124,8 +135,10 @@ template <space S, class X> auto norm2(const context<S>& ctx, const X& x) {
   const auto v = detail::const_view(x);
   using T = typename decltype(v)::value_type;
   detail::require_same_space<S, decltype(v)>();
-  if constexpr (S == space::host) return cpu::norm2<T>(ctx, v);
-  else return gpu::norm2<T>(ctx, v);
+  if constexpr (S == space::host)
+    return cpu::norm2<T>(ctx, v);
+  else
+    return gpu::norm2<T>(ctx, v);
 }
 template <class X> auto norm2(const X& x) { return norm2(detail::default_context_for<X>(), x); }
 
@@ -134,8 +147,10 @@ template <space S, class X> auto norm_inf(const context<S>& ctx, const X& x) {
   const auto v = detail::const_view(x);
   using T = typename decltype(v)::value_type;
   detail::require_same_space<S, decltype(v)>();
-  if constexpr (S == space::host) return cpu::norm_inf<T>(ctx, v);
-  else return gpu::norm_inf<T>(ctx, v);
+  if constexpr (S == space::host)
+    return cpu::norm_inf<T>(ctx, v);
+  else
+    return gpu::norm_inf<T>(ctx, v);
 }
 template <class X> auto norm_inf(const X& x) {
   return norm_inf(detail::default_context_for<X>(), x);

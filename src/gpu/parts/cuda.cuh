@@ -50,8 +50,7 @@ template <class F> __global__ void for_each_kernel(std::int64_t n, F f) {
   const std::int64_t i = thread_index();
   if (i < n) f(i);
 }
-template <class F>
-void for_each(const device_context& ctx, std::int64_t n, const char* what, F f) {
+template <class F> void for_each(const device_context& ctx, std::int64_t n, const char* what, F f) {
   if (n == 0) return;
   for_each_kernel<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(n, f);
   check_launch(what);

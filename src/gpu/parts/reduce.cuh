@@ -1,4 +1,5 @@
-// Sums, maxima and scans over the device through CUB, which forms them in the same order every time.
+// Sums, maxima and scans over the device through CUB, which forms them in the same order every
+// time.
 #pragma once
 
 #include <cub/device/device_reduce.cuh>

@@ -23,28 +23,36 @@ sorted_keys<Key, Position> sort_stably(const device_context& ctx,
 /// Calls f with a value of the narrowest unsigned type that can number n entries: uint32_t, or
 /// uint64_t beyond the narrow limit.
 template <class F> void with_position_type(std::int64_t n, F&& f) {
-  if (n <= detail::narrow_limit()) f(std::uint32_t{});
-  else f(std::uint64_t{});
+  if (n <= detail::narrow_limit())
+    f(std::uint32_t{});
+  else
+    f(std::uint64_t{});
 }
 
 /// First i in [0, n) with sorted[i] >= value; n if there is none.
-template <class Key> __device__ std::int64_t lower_bound(const Key* sorted, std::int64_t n, Key value) {
+template <class Key>
+__device__ std::int64_t lower_bound(const Key* sorted, std::int64_t n, Key value) {
   std::int64_t low = 0, high = n;
   while (low < high) {
     const std::int64_t middle = (low + high) / 2;
-    if (sorted[middle] < value) low = middle + 1;
-    else high = middle;
+    if (sorted[middle] < value)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
 
 /// The row that entry k belongs to: the last row that begins at or before it.
-template <class O> __device__ std::int64_t row_of(const O* rowptr, std::int64_t rows, std::int64_t k) {
+template <class O>
+__device__ std::int64_t row_of(const O* rowptr, std::int64_t rows, std::int64_t k) {
   std::int64_t low = 0, high = rows; // rowptr[low] <= k < rowptr[high]
   while (high - low > 1) {
     const std::int64_t middle = (low + high) / 2;
-    if (rowptr[middle] <= k) low = middle;
-    else high = middle;
+    if (rowptr[middle] <= k)
+      low = middle;
+    else
+      high = middle;
   }
   return low;
 }
