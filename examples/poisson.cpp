@@ -5,22 +5,27 @@
 #include <lacuna/gen/generate.hpp>
 #include <lacuna/lacuna.hpp>
 
+/// The same text for host and device. It is a template because a build without CUDA must not
+/// instantiate it for the device.
+template <lacuna::space S> void show(const lacuna::context<S>& ctx, const lacuna::csr<double>& a) {
+  const auto there = copy_to(ctx, a);
+  const auto x = copy_to(ctx, std::vector<double>(a.shape().col, 1.0));
+  auto y = lacuna::array<double, S>(ctx, a.shape().row);
+  const auto info = multiply_inspect(ctx, there, x, y);                 // once a matrix
+  multiply(ctx, info, there, x, y);                                     // y = A x
+  multiply(ctx, scaled(2.0, transposed(there)), x, scaled(-1.0, y), y); // y = 2 A^T x - y
+  std::printf("|y| = %.6f on the %s; %s\n", norm2(ctx, y), to_string(S), info.explain().c_str());
+}
+
+template <class Context> void show_on_device(const lacuna::csr<double>& a) {
+  if constexpr (lacuna::has_cuda) {
+    if (lacuna::device_count() > 0) show(Context(), a);
+  }
+}
+
 int main() {
   const lacuna::host_context host;
   const auto a = lacuna::gen::generate<double, int, int>(host, "poisson3d:n=64");
-  std::vector<double> x(a.shape().col, 1.0), y(a.shape().row);
-  multiply(a, x, y);                                                   // y = A x
-  multiply(scaled(2.0, transposed(a)), x, lacuna::scaled(-1.0, y), y); // y = 2 A^T x - y
-  std::printf("|y| = %.6f on the host\n", lacuna::norm2(y));
-
-  if constexpr (lacuna::has_cuda) {
-    if (lacuna::device_count() == 0) return 0;
-    const lacuna::device_context gpu;
-    const auto there = copy_to(gpu, a);
-    const auto dx = copy_to(gpu, x);
-    auto dy = copy_to(gpu, y);
-    const auto info = multiply_inspect(gpu, there, dx, dy); // once a matrix
-    multiply(gpu, info, there, dx, dy);                     // as often as you like
-    std::printf("|A x| = %.6f on the GPU: %s\n", norm2(gpu, dy), info.explain().c_str());
-  }
+  show(host, a);
+  show_on_device<lacuna::device_context>(a);
 }
