@@ -1,122 +1,121 @@
-#include <lacuna/gen/generate.hpp>
-
-#include <array>
+// Plain shapes with random values.
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include <lacuna/core/error.hpp>
 
-#include "gen/from_rows.hpp"
+#include "gen/families.hpp"
 #include "gen/random.hpp"
 
-namespace lacuna::gen {
-namespace {
+namespace lacuna::gen::make {
 
-constexpr std::int64_t hubs = 4;
-constexpr std::int64_t neighbours = 4;
-
-/// A hub's node: spread evenly, so that no two are near each other in a large circuit.
-constexpr std::int64_t hub_node(std::int64_t hub, std::int64_t n) {
-  return n / hubs * hub + n / (2 * hubs);
-}
-/// Whether node i is tied to a hub: one in ten.
-constexpr bool tied(std::uint64_t seed, std::int64_t hub, std::int64_t i) {
-  return hash(mix(seed), hub, i) % 10 == 0;
+source diagonal(const arguments& a) {
+  const std::int64_t n = a["n"];
+  const std::uint64_t seed = a.seed();
+  return {.shape = {n, n, n},
+          .row = [=](std::int64_t i, row_sink& emit) { emit(i, value_of(hash(seed, i, i))); }};
 }
 
-/// Columns of row i of a circuit but for those of the hubs themselves: the diagonal and up to four
-/// at distances of 1 to 64, near ones more often; ascending, each once. Returns how many.
-std::int64_t near_columns(std::uint64_t seed, std::int64_t n, std::int64_t i,
-                          std::array<std::int64_t, 1 + neighbours + hubs>& columns) {
-  auto* end = columns.data();
-  *end++ = i;
-  for (std::int64_t k = 0; k < neighbours; ++k) {
-    const std::uint64_t h = hash(seed, i, k);
-    const std::int64_t distance = 1 + below(INT64_C(1) << (h % 7), h);
-    const std::int64_t j = k % 2 == 0 ? i - distance : i + distance;
-    if (j >= 0 && j < n) *end++ = j;
-  }
-  for (std::int64_t hub = 0; hub < hubs; ++hub)
-    if (tied(seed, hub, i)) *end++ = hub_node(hub, n);
-  std::sort(columns.data(), end);
-  return std::unique(columns.data(), end) - columns.data();
+source banded(const arguments& a) {
+  const std::int64_t n = a["n"],
+                     width = std::min(a["half_bandwidth"], std::max<std::int64_t>(n - 1, 0));
+  const std::uint64_t seed = a.seed();
+  return {.shape = {n, n, n * (2 * width + 1) - width * (width + 1)},
+          .row =
+              [=](std::int64_t i, row_sink& emit) {
+                const std::int64_t last = std::min(n - 1, i + width);
+                for (std::int64_t j = std::max<std::int64_t>(0, i - width); j <= last; ++j)
+                  emit(j, value_of(hash(seed, i, j)));
+              },
+          .row_length =
+              [=](std::int64_t i) {
+                return std::min(n - 1, i + width) - std::max<std::int64_t>(0, i - width) + 1;
+              }};
 }
 
-} // namespace
-
-template <class T, class I, class O>
-csr<T, I, O> banded(const host_context& ctx, std::int64_t n, std::int64_t half_bandwidth,
-                    std::uint64_t seed) {
-  const std::int64_t reach = std::min(half_bandwidth, n);
-  return from_rows<T, I, O>(ctx, n, n, [=](std::int64_t i, auto emit) {
-    const std::int64_t last = std::min(n - 1, i + reach);
-    for (std::int64_t j = std::max<std::int64_t>(0, i - reach); j <= last; ++j)
-      emit(j, value_of(hash(seed, i, j)));
-  });
+source dense(const arguments& a) {
+  const std::int64_t n = a["n"], m = a["m"];
+  const std::uint64_t seed = a.seed();
+  return {.shape = {n, m, n * m},
+          .row =
+              [=](std::int64_t i, row_sink& emit) {
+                for (std::int64_t j = 0; j < m; ++j) emit(j, value_of(hash(seed, i, j)));
+              },
+          .row_length = [=](std::int64_t) { return m; }};
 }
 
-template <class T, class I, class O>
-csr<T, I, O> dense(const host_context& ctx, std::int64_t n, std::int64_t m, std::uint64_t seed) {
-  checked_mul(n, m);
-  return from_rows<T, I, O>(ctx, n, m, [=](std::int64_t i, auto emit) {
-    for (std::int64_t j = 0; j < m; ++j) emit(j, value_of(hash(seed, i, j)));
-  });
+source arrow(const arguments& a) {
+  const std::int64_t n = a["n"];
+  const std::uint64_t seed = a.seed();
+  return {.shape = {n, n, n == 0 ? 0 : 3 * n - 2},
+          .row =
+              [=](std::int64_t i, row_sink& emit) {
+                if (i == 0) {
+                  for (std::int64_t j = 0; j < n; ++j) emit(j, value_of(hash(seed, i, j)));
+                } else {
+                  emit(0, value_of(hash(seed, i, 0)));
+                  emit(i, value_of(hash(seed, i, i)));
+                }
+              },
+          .row_length = [=](std::int64_t i) { return i == 0 ? n : 2; }};
 }
 
-template <class T, class I, class O>
-csr<T, I, O> arrow(const host_context& ctx, std::int64_t n, std::uint64_t seed) {
-  return from_rows<T, I, O>(ctx, n, n, [=](std::int64_t i, auto emit) {
-    if (i == 0) {
-      for (std::int64_t j = 0; j < n; ++j) emit(j, value_of(hash(seed, i, j)));
-    } else {
-      emit(0, value_of(hash(seed, i, 0)));
-      emit(i, value_of(hash(seed, i, i)));
-    }
-  });
+source uniform(const arguments& a) {
+  const std::int64_t rows = a["rows"], cols = a["cols"] != 0 ? a["cols"] : rows;
+  const std::int64_t per_row = a["per_row"];
+  const std::uint64_t seed = a.seed();
+  if (per_row > cols && rows > 0)
+    throw bad_input(fmt::format("uniform: per_row={} is more than the {} columns", per_row, cols));
+  return {.shape = {rows, cols, rows * per_row},
+          .row = [=](std::int64_t i, row_sink& emit) { spread(cols, per_row, seed, i, emit); },
+          .row_length = [=](std::int64_t) { return per_row; }};
 }
 
-template <class T, class I, class O>
-csr<T, I, O> uniform(const host_context& ctx, std::int64_t rows, std::int64_t cols,
-                     std::int64_t per_row, std::uint64_t seed) {
-  if (per_row > cols)
-    throw bad_input(fmt::format("uniform: {} entries a row, but {} columns", per_row, cols));
-  const std::int64_t share = per_row > 0 ? cols / per_row : 0,
-                     rest = per_row > 0 ? cols % per_row : 0;
-  return from_rows<T, I, O>(ctx, rows, cols, [=](std::int64_t i, auto emit) {
-    for (std::int64_t k = 0; k < per_row; ++k) {
-      const std::int64_t begin = share * k + std::min(k, rest);
-      const std::uint64_t h = hash(seed, i, k);
-      emit(begin + below(share + (k < rest ? 1 : 0), h), value_of(mix(h)));
-    }
-  });
+/// Dense blocks, the same number in every row of blocks, one in each of as many equal shares of the
+/// columns.
+source localized(const arguments& a) {
+  const std::int64_t n = a["n"], block = a["block"], across = (n + block - 1) / block;
+  const std::int64_t clusters = std::min(a["clusters"], across);
+  const std::uint64_t seed = a.seed();
+  return {.shape = {n, n, n * std::min(n, block * clusters)},
+          .row = [=](std::int64_t i, row_sink& emit) {
+            spread(across, clusters, seed, i / block, [&](std::int64_t cluster, double) {
+              const std::int64_t end = std::min(n, (cluster + 1) * block);
+              for (std::int64_t j = cluster * block; j < end; ++j)
+                emit(j, value_of(hash(~seed, i, j)));
+            });
+          }};
 }
 
-template <class T, class I, class O>
-csr<T, I, O> circuit(const host_context& ctx, std::int64_t n, std::uint64_t seed) {
-  return from_rows<T, I, O>(ctx, n, n, [=](std::int64_t i, auto emit) {
-    std::array<std::int64_t, 1 + neighbours + hubs> columns;
-    const auto* next = columns.data();
-    const auto* const end = next + near_columns(seed, n, i, columns);
-    for (std::int64_t hub = 0; hub < hubs; ++hub) {
-      if (i != hub_node(hub, n)) continue;
-      for (std::int64_t j = 0; j < n; ++j) {
-        const bool near = next < end && *next == j;
-        if (near) ++next;
-        if (near || tied(seed, hub, j)) emit(j, value_of(hash(~seed, i, j)));
-      }
-      return;
-    }
-    for (; next < end; ++next) emit(*next, value_of(hash(~seed, i, *next)));
-  });
+/// Few long rows of very different lengths: of the mean / 2 times the square root of 1 / u, where u
+/// is 1/rows, 2/rows, … in a random order. These add up to at most rows times the mean.
+source lp(const arguments& a) {
+  const std::int64_t rows = a["rows"], cols = a["cols"];
+  const double per_col = a.real("per_col");
+  const std::uint64_t seed = a.seed();
+  if (per_col > static_cast<double>(rows) && cols > 0)
+    throw bad_input(fmt::format("lp: per_col={} is more than the {} rows", per_col, rows));
+  const double entries = static_cast<double>(cols) * per_col;
+  const permutation rank(rows, seed);
+  return {.shape = {rows, cols, static_cast<std::int64_t>(entries)},
+          .row = [=](std::int64_t i, row_sink& emit) {
+            const auto u = static_cast<double>(rank(i) + 1) / static_cast<double>(rows);
+            const double length = entries / static_cast<double>(rows) / (2 * std::sqrt(u));
+            spread(cols, static_cast<std::int64_t>(std::min(length, static_cast<double>(cols))),
+                   seed, i, emit);
+          }};
 }
 
-#define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template csr<T, I, O> banded(const host_context&, std::int64_t, std::int64_t, std::uint64_t);    \
-  template csr<T, I, O> dense(const host_context&, std::int64_t, std::int64_t, std::uint64_t);     \
-  template csr<T, I, O> arrow(const host_context&, std::int64_t, std::uint64_t);                   \
-  template csr<T, I, O> uniform(const host_context&, std::int64_t, std::int64_t, std::int64_t,     \
-                                std::uint64_t);                                                    \
-  template csr<T, I, O> circuit(const host_context&, std::int64_t, std::uint64_t);
-LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+/// From each word of `scale` bits to the two that follow when a bit is shifted in.
+source debruijn(const arguments& a) {
+  const std::int64_t n = std::int64_t{1} << a["scale"];
+  const std::uint64_t seed = a.seed();
+  return {.shape = {n, n, n == 1 ? 1 : 2 * n}, .row = [=](std::int64_t i, row_sink& emit) {
+            const std::int64_t next = 2 * i % n;
+            emit(next, value_of(hash(seed, i, 0)));
+            if (n > 1) emit(next + 1, value_of(hash(seed, i, 1)));
+          }};
+}
 
-} // namespace lacuna::gen
+} // namespace lacuna::gen::make
