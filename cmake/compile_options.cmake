@@ -8,7 +8,8 @@ target_compile_options(lacuna_options INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${LACUNA_WERROR}>>:-Werror=all-warnings -Xcompiler=-Werror>)
 if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all>)
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all>
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>) # instrumented loops are not vectorised
   target_link_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE})
 endif()
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)

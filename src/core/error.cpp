@@ -10,6 +10,10 @@ namespace lacuna {
 
 namespace detail {
 
+std::string at_file(const std::string& what, const std::string& file, std::int64_t line) {
+  return line > 0 ? fmt::format("{}:{}: {}", file, line, what) : fmt::format("{}: {}", file, what);
+}
+
 void throw_size_mismatch(std::string_view op, std::string_view left, std::int64_t left_size,
                          std::string_view right, std::int64_t right_size) {
   throw size_mismatch(

@@ -1,8 +1,7 @@
 #include <lacuna/op/convert.hpp>
 
-#include <atomic>
-
 #include "cpu/build_rows.hpp"
+#include "cpu/row_starts.hpp"
 #include "cpu/scatter.hpp"
 
 namespace lacuna::cpu {
@@ -12,31 +11,6 @@ template <class T> void copy(const host_context& ctx, const T* from, std::int64_
   for_each_range(ctx, size, entry_grain, [=](std::int64_t begin, std::int64_t end) {
     std::copy(from + begin, from + end, to + begin);
   });
-}
-
-template <class I> bool ascends(const host_context& ctx, vector_view<const I> v) {
-  std::atomic<bool> result{true};
-  for_each_range(ctx, v.size(), entry_grain, [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t last = std::min(end + 1, v.size());
-    if (!std::is_sorted(v.begin() + begin, v.begin() + last))
-      result.store(false, std::memory_order_relaxed);
-  });
-  return result.load();
-}
-
-/// rowptr of entries whose rows ascend: entry k opens the rows after that of entry k - 1.
-template <class I, class O>
-void find_row_starts(const host_context& ctx, vector_view<const I> rowind, std::int64_t rows,
-                     O* rowptr) {
-  const std::int64_t nnz = rowind.size();
-  for_each_range(ctx, nnz, entry_grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) {
-      const std::int64_t after = k == 0 ? 0 : std::int64_t{rowind[k - 1]} + 1;
-      for (std::int64_t i = after; i <= rowind[k]; ++i) rowptr[i] = static_cast<O>(k);
-    }
-  });
-  const std::int64_t rest = nnz == 0 ? 0 : std::int64_t{rowind[nnz - 1]} + 1;
-  std::fill(rowptr + rest, rowptr + rows + 1, static_cast<O>(nnz));
 }
 
 /// Calls visit(i, j, value) for what is not 0 in rows [begin, end), along the layout; columns

@@ -35,8 +35,8 @@ struct scatter_part {
 };
 
 /// Deals the entries out and finds the windows; returns the size of all together.
-template <class I>
-std::int64_t find_windows(const host_context& ctx, const I* key, std::int64_t nnz,
+template <class Keys>
+std::int64_t find_windows(const host_context& ctx, const Keys& key, std::int64_t nnz,
                           std::int64_t keys, array<scatter_part>& parts) {
   const int count = static_cast<int>(parts.size());
   for_each_part(ctx, count, 1, [&](int part, int) {
@@ -46,9 +46,12 @@ std::int64_t find_windows(const host_context& ctx, const I* key, std::int64_t nn
     p.low = 0;
     p.high = keys;
     if (count == 1) return; // a window would save nothing
-    const auto [low, high] = std::minmax_element(key + p.begin, key + p.end);
-    p.low = *low;
-    p.high = std::int64_t{*high} + 1;
+    p.low = keys;
+    p.high = 0;
+    for (std::int64_t k = p.begin; k < p.end; ++k) {
+      p.low = std::min<std::int64_t>(p.low, key[k]);
+      p.high = std::max<std::int64_t>(p.high, key[k] + 1);
+    }
   });
   std::int64_t slots = 0;
   for (auto& p : parts) {
@@ -58,12 +61,13 @@ std::int64_t find_windows(const host_context& ctx, const I* key, std::int64_t nn
   return slots;
 }
 
+/// key[k] is the key of entry k: an array, or something that computes it.
 /// Fills rowptr[0 .. keys] and calls move(begin, end, next, low) for shares of the entries, in
 /// which entry k goes to position next[key[k] - low]++: the same for any number of threads. Each
 /// thread counts in a window of its own: narrow for banded matrices, all keys for others. Windows
 /// beyond `budget` counters in all make fewer threads take part.
-template <class I, class O, class Move>
-void scatter_by_key(const host_context& ctx, const I* key, std::int64_t nnz, std::int64_t keys,
+template <class Keys, class O, class Move>
+void scatter_by_key(const host_context& ctx, const Keys& key, std::int64_t nnz, std::int64_t keys,
                     std::int64_t budget, O* rowptr, Move move) {
   array<scatter_part> parts(ctx, part_count(ctx, nnz, entry_grain));
   std::int64_t slots = find_windows(ctx, key, nnz, keys, parts);

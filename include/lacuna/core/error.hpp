@@ -11,6 +11,12 @@
 
 namespace lacuna {
 
+namespace detail {
+/// "file:12: what"; without the line where it is 0.
+LACUNA_EXPORT std::string at_file(const std::string& what, const std::string& file,
+                                  std::int64_t line);
+} // namespace detail
+
 /// Base of all; catch this to catch everything Lacuna throws on purpose.
 class LACUNA_EXPORT error : public std::runtime_error {
 public:
@@ -24,10 +30,9 @@ class LACUNA_EXPORT bad_input : public error {
 public:
   using error::error;
   bad_input(const std::string& what, std::string file, std::int64_t line)
-      : error(file + ":" + std::to_string(line) + ": " + what), file_(std::move(file)),
-        line_(line) {}
+      : error(detail::at_file(what, file, line)), file_(std::move(file)), line_(line) {}
   [[nodiscard]] const char* kind() const noexcept override { return "bad_input"; }
-  /// Where a file was at fault; empty and 0 otherwise.
+  /// Where a file was at fault; empty and 0 otherwise. Line 0: no particular one.
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] std::int64_t line() const noexcept { return line_; }
 
@@ -72,7 +77,16 @@ public:
 class LACUNA_EXPORT unsupported : public error {
 public:
   using error::error;
+  unsupported(const std::string& what, std::string file, std::int64_t line)
+      : error(detail::at_file(what, file, line)), file_(std::move(file)), line_(line) {}
   [[nodiscard]] const char* kind() const noexcept override { return "unsupported"; }
+  /// Where a file asks for it; empty and 0 otherwise.
+  [[nodiscard]] const std::string& file() const noexcept { return file_; }
+  [[nodiscard]] std::int64_t line() const noexcept { return line_; }
+
+private:
+  std::string file_;
+  std::int64_t line_ = 0;
 };
 
 namespace detail {

@@ -7,6 +7,8 @@
 // Explicit zeros are entries like any other.
 #pragma once
 
+#include <tuple>
+
 #include <lacuna/format/common.hpp>
 
 namespace lacuna {
@@ -101,6 +103,12 @@ public:
   }
   operator view_type() { return view(); }             // NOLINT(google-explicit-constructor)
   operator const_view_type() const { return view(); } // NOLINT(google-explicit-constructor)
+
+  /// The three arrays, given away: rowptr, colind, values.
+  std::tuple<array<O, S>, array<I, S>, array<T, S>> release() && {
+    shape_ = {};
+    return {std::move(rowptr_), std::move(colind_), std::move(values_)};
+  }
 
   vector_view<T, S> values() { return values_.view(); }
   vector_view<const T, S> values() const { return values_.view(); }

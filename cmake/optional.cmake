@@ -1,0 +1,31 @@
+# Libraries that bring a file format each: used if they are found. LACUNA_<NAME>=OFF leaves one
+# out, ON fails without it. Without one, its formats throw `unsupported` naming the Debian package.
+#
+# lacuna_optional(NAME package target): finds the package; LACUNA_HAS_<NAME> says whether it is there.
+function(lacuna_optional name package target)
+  set(LACUNA_${name} AUTO CACHE STRING "${package}: AUTO (if found), ON or OFF")
+  set_property(CACHE LACUNA_${name} PROPERTY STRINGS AUTO ON OFF)
+  set(found OFF)
+  if(NOT LACUNA_${name} STREQUAL OFF)
+    find_package(${package} QUIET ${ARGN})
+    if(TARGET ${target})
+      set(found ON)
+    elseif(LACUNA_${name} STREQUAL ON)
+      message(FATAL_ERROR "LACUNA_${name}=ON, but ${package} was not found")
+    endif()
+  endif()
+  set(LACUNA_HAS_${name} ${found} PARENT_SCOPE)
+endfunction()
+
+if(LACUNA_STANDALONE)
+  set(ZLIB_USE_STATIC_LIBS ON)
+  find_library(ZLIB_LIBRARY NAMES libz.a)
+  find_library(ZSTD_LIBRARY NAMES libzstd.a)
+  set(LACUNA_HDF5 OFF CACHE STRING "")
+  set(LACUNA_PNG OFF CACHE STRING "")
+endif()
+list(PREPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR}/find)
+lacuna_optional(ZLIB ZLIB ZLIB::ZLIB)
+lacuna_optional(ZSTD ZSTD ZSTD::ZSTD)
+lacuna_optional(HDF5 HDF5 hdf5::hdf5 COMPONENTS C)
+lacuna_optional(PNG PNG PNG::PNG)

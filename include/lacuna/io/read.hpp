@@ -1,0 +1,65 @@
+// Matrices and vectors from files, by their extension:
+//
+//   .mtx .mtx.gz .mtx.zst   Matrix Market; "-" is standard input
+//   .npz                    SciPy: csr, csc, coo, bsr
+//   .mat                    MATLAB, sparse or full: version 5 to 7, and 7.3 (needs HDF5)
+//   .bsp.h5                 Binsparse 0.1 (needs HDF5): CSR, CSC, COO, DMAT, DVEC
+//   .rb .rua .rsa …         Rutherford-Boeing and Harwell-Boeing
+//   .tar.gz                 a SuiteSparse archive: NAME/NAME.mtx (or .rb) of NAME.tar.gz
+//
+//   auto [a, about] = io::read<double>(ctx, "bcsstk18.mtx.gz");   // widths chosen by the size
+//   auto b = io::read_csr<double>(ctx, "cage10.mtx");             // widths chosen by the caller
+//
+// Result: rows sorted, every coordinate once, symmetry unfolded. Explicit zeros of sparse files
+// stay; of dense ones (Matrix Market array, full MATLAB, DMAT) what is not 0 becomes an entry.
+// Memory is bounded by the file's size, never by what its header claims. Whatever is wrong with
+// a file is bad_input with its name and, for text, line; complex values and formats that this
+// build cannot read are unsupported.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include <lacuna/format/csr.hpp>
+#include <lacuna/io/triplets.hpp>
+
+namespace lacuna::io {
+
+/// A matrix of the narrowest widths that hold it. The order of the alternatives is that of
+/// LACUNA_FOR_EACH_INDEX.
+template <class T>
+using any_csr =
+    std::variant<csr<T, std::int32_t, std::int32_t>, csr<T, std::int32_t, std::int64_t>,
+                 csr<T, std::int64_t, std::int32_t>, csr<T, std::int64_t, std::int64_t>>;
+
+template <class T> struct file_matrix {
+  any_csr<T> matrix;
+  file_info about;
+};
+
+template <class T>
+LACUNA_EXPORT file_matrix<T> read(const host_context& ctx, const std::string& path,
+                                  const read_options& options = {});
+/// The entries as they are in the file.
+template <class T>
+LACUNA_EXPORT file_triplets<T> read_triplets(const host_context& ctx, const std::string& path,
+                                             const read_options& options = {});
+/// Throws bad_input if the matrix does not fit the widths.
+template <class T, class I = index_t, class O = I>
+LACUNA_EXPORT csr<T, I, O> read_csr(const host_context& ctx, const std::string& path,
+                                    const read_options& options = {});
+/// A matrix of one column or one row, sparse or not, as a dense vector.
+template <class T>
+LACUNA_EXPORT array<T> read_vector(const host_context& ctx, const std::string& path,
+                                   const read_options& options = {});
+
+/// Unfolds symmetry, sorts, treats duplicates as the options say. Takes the entries' memory over.
+template <class T>
+LACUNA_EXPORT any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries,
+                                  duplicate_rule rule = duplicate_rule::sum);
+
+/// Whether read() and write() know this name's extension.
+LACUNA_EXPORT bool is_readable_name(const std::string& path);
+LACUNA_EXPORT bool is_writable_name(const std::string& path);
+
+} // namespace lacuna::io

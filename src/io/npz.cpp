@@ -1,0 +1,279 @@
+// SciPy's save_npz: a zip archive of NumPy arrays, among them one with the name of the format.
+// An archive without it (numpy.savez) is read as a dense matrix or vector.
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cpu/rows.hpp"
+#include "io/formats.hpp"
+#include "io/npy.hpp"
+#include "io/zip.hpp"
+#include <lacuna/core/error.hpp>
+
+namespace lacuna::io {
+namespace {
+
+struct archive {
+  const host_context& ctx;
+  const std::string& file;
+  const read_options& options;
+  std::vector<zip_member> members;
+
+  [[nodiscard]] const zip_member* find(const std::string& name) const {
+    const auto found = std::find_if(members.begin(), members.end(),
+                                    [&](const zip_member& m) { return m.name == name + ".npy"; });
+    return found == members.end() ? nullptr : &*found;
+  }
+};
+
+/// One array of the archive.
+struct npz_array : npy {
+  std::string name;
+  array<char> owned;
+
+  npz_array(const archive& from, const zip_member& member) : name(member.name) {
+    static_cast<npy&>(*this) =
+        parse_npy(unzip(from.ctx, member, owned, from.file), member.name, from.file);
+  }
+  npz_array(const archive& from, const std::string& stem) : npz_array(from, needed(from, stem)) {}
+
+  [[nodiscard]] raw_array numbers(const archive& from) const {
+    return numbers_of(*this, name, from.file);
+  }
+  /// The numbers of a one-dimensional array.
+  [[nodiscard]] raw_array list(const archive& from) const {
+    if (shape.size() != 1)
+      throw_bad(fmt::format("{} has {} dimensions, not 1", name, shape.size()), from.file);
+    return numbers(from);
+  }
+
+private:
+  static const zip_member& needed(const archive& from, const std::string& stem) {
+    const zip_member* member = from.find(stem);
+    if (member == nullptr) throw_bad("the archive has no array " + stem, from.file);
+    return *member;
+  }
+};
+
+template <class T> array<T> values_of(const archive& from, const npz_array& data) {
+  return values_of<T>(from.ctx, data.numbers(from), from.options.complex, from.file);
+}
+
+template <class T>
+file_triplets<T> read_compressed(const archive& from, file_info about, major order) {
+  const npz_array indptr(from, "indptr"), indices(from, "indices"), data(from, "data");
+  about.values = field_of(data.list(from).type);
+  return from_compressed<T>(from.ctx, std::move(about), order, indptr.list(from),
+                            indices.list(from), values_of<T>(from, data));
+}
+
+template <class T> file_triplets<T> read_coordinates(const archive& from, file_info about) {
+  const npz_array row(from, "row"), col(from, "col"), data(from, "data");
+  about.values = field_of(data.list(from).type);
+  return from_coordinates<T>(from.ctx, std::move(about), row.list(from), col.list(from),
+                             values_of<T>(from, data));
+}
+
+/// The entries of dense blocks whose coordinates, in blocks, are given.
+template <class T, class I, class B>
+triplets<T, I> unfold_blocks(const host_context& ctx, const triplets<T, B>& blocks, index<I> block,
+                             bool column_major, index<I> shape, const array<T>& values) {
+  const std::int64_t count = blocks.rowind.size();
+  triplets<T, I> result{shape, array<I>(ctx, values.size()), array<I>(ctx, values.size()),
+                        array<T>(ctx, values.size())};
+  if (count == 0) return result;
+  const std::int64_t per_block = std::int64_t{block.row} * block.col;
+  cpu::for_each_range(
+      ctx, count, cpu::entry_grain / std::max<std::int64_t>(per_block, 1),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t b = begin; b < end; ++b)
+          for (std::int64_t i = 0; i < block.row; ++i)
+            for (std::int64_t j = 0; j < block.col; ++j) {
+              const std::int64_t to = b * per_block + i * block.col + j;
+              result.rowind[to] = static_cast<I>(blocks.rowind[b] * std::int64_t{block.row} + i);
+              result.colind[to] = static_cast<I>(blocks.colind[b] * std::int64_t{block.col} + j);
+              // Column-major is the whole three-dimensional array reversed.
+              result.values[to] = values[column_major ? b + count * (i + block.row * j) : to];
+            }
+      });
+  return result;
+}
+
+template <class T> file_triplets<T> read_blocks(const archive& from, file_info about) {
+  const npz_array indptr(from, "indptr"), indices(from, "indices"), data(from, "data");
+  if (data.shape.size() != 3)
+    throw_bad(fmt::format("{} has {} dimensions, not 3", data.name, data.shape.size()), from.file);
+  const std::int64_t height = data.shape[1], width = data.shape[2];
+  if (height < 1 || width < 1 || about.rows % height != 0 || about.cols % width != 0)
+    throw_bad(fmt::format("blocks of {} x {} do not tile a matrix of {} x {}", height, width,
+                          about.rows, about.cols),
+              from.file);
+  if (data.shape[0] != indices.size)
+    throw_bad(fmt::format("{} has {} blocks, {} has {}", data.name, data.shape[0], indices.name,
+                          indices.size),
+              from.file);
+  file_info in_blocks = about;
+  in_blocks.rows /= height;
+  in_blocks.cols /= width;
+  in_blocks.values = field::pattern;
+  const auto blocks = from_compressed<T>(from.ctx, std::move(in_blocks), major::row,
+                                         indptr.list(from), indices.list(from), {});
+  about.values = field_of(data.numbers(from).type);
+  about.stored_entries = data.size;
+  const array<T> values = values_of<T>(from, data);
+  const auto build = [&]<class I>(I) {
+    return std::visit(
+        [&](const auto& b) {
+          return file_triplets<T>{
+              unfold_blocks<T, I>(from.ctx, b, {static_cast<I>(height), static_cast<I>(width)},
+                                  data.column_major,
+                                  {static_cast<I>(about.rows), static_cast<I>(about.cols)}, values),
+              about};
+        },
+        blocks.entries);
+  };
+  return fits<std::int32_t>(about.rows) && fits<std::int32_t>(about.cols) ? build(std::int32_t{})
+                                                                          : build(std::int64_t{});
+}
+
+/// data[k][j] is the entry in column j of the diagonal that is offsets[k] above the main one. What
+/// is not 0 becomes an entry, as in SciPy.
+template <class T> file_triplets<T> read_diagonals(const archive& from, file_info about) {
+  const npz_array offsets(from, "offsets"), data(from, "data");
+  const raw_array list = offsets.list(from);
+  if (data.shape.size() != 2 || data.shape[0] != list.size)
+    throw_bad("data.npy does not have a row for each of offsets.npy", from.file);
+  const std::int64_t count = list.size, length = data.shape[1];
+  std::vector<std::int64_t> offset;
+  for (std::int64_t k = 0; k < count; ++k) offset.push_back(integer_at(list, k, from.file));
+  auto sorted = offset;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    throw_bad("offsets.npy has a diagonal twice", from.file);
+  about.values = field_of(data.numbers(from).type);
+  about.stored_entries = data.size;
+  const array<T> values = values_of<T>(from, data);
+
+  const auto for_each_entry = [&](auto f) {
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t o = offset[static_cast<std::size_t>(k)];
+      std::int64_t end = std::min(length, about.cols);
+      if (o < end - about.rows) end = about.rows + o;
+      for (std::int64_t j = std::max<std::int64_t>(o, 0); j < end; ++j)
+        if (const T v = values[data.column_major ? k + count * j : k * length + j]; v != 0)
+          f(j - o, j, v);
+    }
+  };
+  std::int64_t size = 0;
+  for_each_entry([&](std::int64_t, std::int64_t, T) { ++size; });
+  const auto build = [&]<class I>(I) {
+    triplets<T, I> result{{static_cast<I>(about.rows), static_cast<I>(about.cols)},
+                          array<I>(from.ctx, size),
+                          array<I>(from.ctx, size),
+                          array<T>(from.ctx, size)};
+    std::int64_t to = 0;
+    for_each_entry([&](std::int64_t i, std::int64_t j, T v) {
+      result.rowind[to] = static_cast<I>(i);
+      result.colind[to] = static_cast<I>(j);
+      result.values[to++] = v;
+    });
+    return file_triplets<T>{std::move(result), about};
+  };
+  return fits<std::int32_t>(about.rows) && fits<std::int32_t>(about.cols) ? build(std::int32_t{})
+                                                                          : build(std::int64_t{});
+}
+
+/// numpy.savez: the array that is asked for, or the only one. A vector is a column.
+template <class T> file_triplets<T> read_dense(const archive& from, file_info about) {
+  const std::string& wanted = from.options.member;
+  if (wanted.empty() && from.members.size() != 1)
+    throw_bad(
+        fmt::format("no SciPy matrix (there is no array format), and {} arrays to choose from",
+                    from.members.size()),
+        from.file);
+  const auto data = wanted.empty() ? npz_array(from, from.members[0]) : npz_array(from, wanted);
+  if (data.shape.empty() || data.shape.size() > 2)
+    throw unsupported(fmt::format("{} has {} dimensions; vectors and matrices are read", data.name,
+                                  data.shape.size()),
+                      from.file, 0);
+  about.format = "NumPy array";
+  about.rows = data.shape[0];
+  about.cols = data.shape.size() == 2 ? data.shape[1] : 1;
+  about.values = field_of(data.numbers(from).type);
+  return from_dense<T>(from.ctx, std::move(about), data.column_major ? major::column : major::row,
+                       values_of<T>(from, data));
+}
+
+template <class T> file_triplets<T> read_archive(const archive& from) {
+  file_info about;
+  about.file = from.file;
+  if (from.find("format") == nullptr) return read_dense<T>(from, std::move(about));
+  if (!from.options.member.empty())
+    throw_bad("a SciPy file holds one matrix, none by the name " + from.options.member, from.file);
+  const std::string format = text_of(npz_array(from, "format"));
+  about.format = "SciPy " + format;
+  const npz_array shape(from, "shape");
+  const raw_array dimensions = shape.list(from);
+  if (dimensions.size != 2)
+    throw unsupported(fmt::format("SciPy array of {} dimensions", dimensions.size), from.file, 0);
+  about.rows = integer_at(dimensions, 0, from.file);
+  about.cols = integer_at(dimensions, 1, from.file);
+  if (about.rows < 0 || about.cols < 0)
+    throw_bad(fmt::format("a shape of {} x {}", about.rows, about.cols), from.file);
+  if (format == "csr") return read_compressed<T>(from, std::move(about), major::row);
+  if (format == "csc") return read_compressed<T>(from, std::move(about), major::column);
+  if (format == "coo") return read_coordinates<T>(from, std::move(about));
+  if (format == "bsr") return read_blocks<T>(from, std::move(about));
+  if (format == "dia") return read_diagonals<T>(from, std::move(about));
+  throw_bad("SciPy has no format \"" + format + '"', from.file);
+}
+
+template <class V> std::string_view bytes_of(vector_view<V> v) {
+  return {reinterpret_cast<const char*>(v.data()), static_cast<std::size_t>(v.size()) * sizeof(V)};
+}
+template <class I> const char* integer_descr() { return sizeof(I) == 4 ? "<i4" : "<i8"; }
+
+} // namespace
+
+template <class T>
+file_triplets<T> read_npz(const host_context& ctx, bytes_view file, const std::string& name,
+                          const read_options& options) {
+  auto result = read_archive<T>({ctx, name, options, zip_members(file, name)});
+  const auto size = static_cast<std::int64_t>(file.size());
+  if (options.progress) options.progress(size, size);
+  return result;
+}
+
+template <class T, class I, class O>
+void write_npz(const host_context& ctx, output_file& file, csr_view<const T, I, O> a,
+               const write_options& options) {
+  const auto list = [](std::int64_t size) { return fmt::format("({},)", size); };
+  const std::int64_t shape[] = {a.shape().row, a.shape().col};
+  const O no_rows[] = {0}; // a matrix that was never given memory has no pointers
+  const vector_view<const O> rowptr = a.rowptr().empty() ? no_rows : a.rowptr();
+  zip_writer zip(file);
+  zip.add(ctx, "indices.npy", npy_header(integer_descr<I>(), list(a.size())), bytes_of(a.colind()));
+  zip.add(ctx, "indptr.npy", npy_header(integer_descr<O>(), list(rowptr.size())), bytes_of(rowptr));
+  zip.add(ctx, "format.npy", npy_header("|S3", "()"), "csr");
+  zip.add(ctx, "shape.npy", npy_header("<i8", list(2)),
+          bytes_of(vector_view<const std::int64_t>(shape)));
+  zip.add(ctx, "data.npy", npy_header(sizeof(T) == 4 ? "<f4" : "<f8", list(a.size())),
+          bytes_of(a.values()));
+  zip.finish();
+  if (options.progress) options.progress(a.size(), a.size());
+}
+
+#define LACUNA_INSTANTIATE(T)                                                                      \
+  template file_triplets<T> read_npz(const host_context&, bytes_view, const std::string&,          \
+                                     const read_options&);
+LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
+#undef LACUNA_INSTANTIATE
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template void write_npz(const host_context&, output_file&, csr_view<const T, I, O>,              \
+                          const write_options&);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+#undef LACUNA_INSTANTIATE
+
+} // namespace lacuna::io

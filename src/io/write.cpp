@@ -1,0 +1,101 @@
+#include <lacuna/io/write.hpp>
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <lacuna/core/error.hpp>
+#include <lacuna/op/transpose.hpp>
+
+#include "io/file_kind.hpp"
+#include "io/formats.hpp"
+#include "io/matrix_market.hpp"
+#include "io/pack.hpp"
+
+namespace lacuna::io {
+namespace {
+
+[[noreturn]] void throw_unknown_ending(const std::string& path) {
+  throw bad_input(fmt::format("no format has this ending; writable are {}", writable_endings), path,
+                  0);
+}
+
+/// The lower triangle alone says all only if this holds, bit by bit. Costs two transpositions,
+/// which also sort the rows.
+template <class T, class I, class O>
+void require_structure(const host_context& ctx, csr_view<const T, I, O> a, symmetry s) {
+  if (s == symmetry::general) return;
+  const auto fail = [&] {
+    throw bad_input(fmt::format("the matrix is not {}, as it was to be written", name_of(s)));
+  };
+  if (a.shape().row != a.shape().col) fail();
+  const auto t = transpose(ctx, a);
+  const auto sorted = transpose(ctx, t);
+  const auto same = [](const auto& x, const auto& y) {
+    return x.empty() ||
+           std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.size()) * sizeof x[0]) == 0;
+  };
+  if (!same(t.rowptr(), sorted.rowptr()) || !same(t.colind(), sorted.colind())) fail();
+  if (s != symmetry::skew_symmetric && !same(t.values(), sorted.values())) fail();
+  if (s == symmetry::skew_symmetric)
+    for (std::int64_t k = 0; k < t.size(); ++k)
+      if (t.values()[k] != -sorted.values()[k]) fail();
+}
+
+} // namespace
+
+template <class T, class I, class O>
+void write(const host_context& ctx, const std::string& path, csr_view<const T, I, O> a,
+           const write_options& options) {
+  const file_kind kind = kind_of_name(path);
+  if (!is_writable_kind(kind)) throw_unknown_ending(path);
+  write_options o = options;
+  if (o.values == field::complex) o.values = field::real;
+  if (o.structure == symmetry::hermitian) o.structure = symmetry::symmetric;
+  if (kind == file_kind::matrix_market || kind == file_kind::binsparse)
+    require_structure(ctx, a, o.structure);
+  const compression packed = packing_of_name(path);
+  output_file file(path);
+  switch (kind) {
+  case file_kind::npz: write_npz(ctx, file, a, o); break;
+  case file_kind::mat: write_mat(ctx, file, a, o); break;
+  case file_kind::binsparse: write_binsparse(ctx, file, a, o); break;
+  default: write_matrix_market(ctx, file, a, o, packed);
+  }
+  file.commit();
+}
+
+template <class T>
+void write_vector(const host_context& ctx, const std::string& path, vector_view<const T> v) {
+  const file_kind kind = kind_of_name(path);
+  if (!is_writable_kind(kind)) throw_unknown_ending(path);
+  if (kind == file_kind::matrix_market || kind == file_kind::binsparse) {
+    const compression packed = packing_of_name(path);
+    output_file file(path);
+    if (kind == file_kind::matrix_market)
+      write_matrix_market_vector(ctx, file, v, packed);
+    else
+      write_binsparse_vector(ctx, file, v);
+    file.commit();
+    return;
+  }
+  csr<T, std::int64_t, std::int64_t> column(ctx, {v.size(), 1}, v.size(), {true, true});
+  for (std::int64_t i = 0; i < v.size(); ++i) {
+    column.rowptr()[i] = i;
+    column.colind()[i] = 0;
+    column.values()[i] = v[i];
+  }
+  column.rowptr()[v.size()] = v.size();
+  write(ctx, path, column);
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template void write(const host_context&, const std::string&, csr_view<const T, I, O>,            \
+                      const write_options&);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+#undef LACUNA_INSTANTIATE
+#define LACUNA_INSTANTIATE(T)                                                                      \
+  template void write_vector(const host_context&, const std::string&, vector_view<const T>);
+LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::io

@@ -1,0 +1,10 @@
+hello
+hello
+hello
+hello
+hello
+hello
+hello
+hello
+hello
+hello
