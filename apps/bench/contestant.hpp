@@ -11,8 +11,9 @@
 
 namespace lacuna::bench {
 
-enum class suite { spmv, spmv_t, spmm };
+enum class suite { spmv, spmv_t, spmm, io };
 
+/// Those of products; io has contestants of its own.
 inline const std::vector<suite> all_suites = {suite::spmv, suite::spmv_t, suite::spmm};
 
 /// Y = A X (spmv, spmm) or Y = A^T X (spmv_t). Views only: operands outlive all contestants.

@@ -1,49 +1,24 @@
 // On the CPU: one run is timed by the clock; the limit is STREAM's triad with as many threads.
 #include <fmt/format.h>
 
-#include "bench/cache.hpp"
 #include "bench/engines.hpp"
 #include "bench/peers/peers.hpp"
 #include "bench/suite.hpp"
+#include "common/cache.hpp"
+#include "common/stream.hpp"
 
 namespace lacuna::bench {
 namespace {
 
-enum class pass { triad, copy };
+using app::pass;
 
-/// a = b + 3 c (24 bytes an element) or a = b (16), on arrays no cache holds. As in STREAM the
-/// read of a line before it is written is not counted.
 class stream_probe : public prepared {
 public:
-  stream_probe(const host_context& ctx, pass what, std::int64_t size)
-      : threads_(ctx.threads()), what_(what), size_(size), a_(ctx, size), b_(ctx, size),
-        c_(ctx, what == pass::triad ? size : 0) {
-    double *a = a_.data(), *b = b_.data(), *c = c_.data();
-    const std::int64_t c_size = c_.size();
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::int64_t i = 0; i < size_; ++i) { // first touched by the thread that uses it
-      a[i] = 0;
-      b[i] = 1;
-      if (i < c_size) c[i] = 2;
-    }
-  }
-  void run() override {
-    double* a = a_.data();
-    const double *b = b_.data(), *c = c_.data();
-    if (what_ == pass::triad) {
-#pragma omp parallel for num_threads(threads_) schedule(static)
-      for (std::int64_t i = 0; i < size_; ++i) a[i] = b[i] + 3 * c[i];
-    } else {
-#pragma omp parallel for num_threads(threads_) schedule(static)
-      for (std::int64_t i = 0; i < size_; ++i) a[i] = b[i];
-    }
-  }
+  stream_probe(const host_context& ctx, pass what, std::int64_t size) : arrays_(ctx, what, size) {}
+  void run() override { arrays_.run(); }
 
 private:
-  int threads_;
-  pass what_;
-  std::int64_t size_;
-  array<double> a_, b_, c_;
+  app::stream_arrays arrays_;
 };
 
 double time_once(prepared& entrant) {
@@ -58,7 +33,7 @@ bool run_on_host(const settings& s, const std::string& why) {
   const auto specs = choose_matrices(s, size_class::medium);
   const host_context ctx({s.threads});
   report out(s, fmt::format("CPU, {} thread{}", ctx.threads(), ctx.threads() == 1 ? "" : "s"), why);
-  const double cache = last_cache_bytes();
+  const double cache = app::last_cache_bytes();
   // Four times the cache an array, 128 MiB at least, 1 GiB at most.
   const auto size =
       static_cast<std::int64_t>(std::clamp(4 * cache, 0x1p27, 0x1p30) / sizeof(double));

@@ -1,5 +1,6 @@
 // lacuna-bench SUITE: Lacuna beside its peers and the memory's limit.
 #include "bench/engines.hpp"
+#include "bench/io_suite.hpp"
 #include "common/exit.hpp"
 #include "common/options.hpp"
 #include <lacuna/core/config.hpp>
@@ -11,9 +12,10 @@ using bench::settings;
 
 void add_options(CLI::App& cli, settings& s) {
   using bench::precision, bench::size_class, bench::suite;
-  app::add_choice<suite>(cli, "suite", s.what,
-                         {{"spmv", suite::spmv}, {"spmv-t", suite::spmv_t}, {"spmm", suite::spmm}},
-                         "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X")
+  app::add_choice<suite>(
+      cli, "suite", s.what,
+      {{"spmv", suite::spmv}, {"spmv-t", suite::spmv_t}, {"spmm", suite::spmm}, {"io", suite::io}},
+      "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X; io: files")
       ->required()
       ->option_text("SUITE");
   app::add_device_option(cli, s.device);
@@ -47,11 +49,14 @@ void add_options(CLI::App& cli, settings& s) {
       ->option_text("L");
   cli.add_option("--seed", s.seed, "of the vectors; default: 1")->option_text("S");
   cli.add_option("--json", s.json, "keep all figures in FILE")->option_text("FILE");
+  cli.add_option("--folder", s.folder, "io: where files are made; default: for temporary ones")
+      ->option_text("DIR");
   cli.add_option("--mkl", s.mkl, "libmkl_rt or its folder; default: searched (also: LACUNA_MKL)")
       ->option_text("PATH");
 }
 
 int run(const settings& s) {
+  if (s.what == bench::suite::io) return bench::run_io(s) ? app::exit_done : app::exit_failed;
   const app::engine engine = app::choose_engine(s.device);
   const bool all_right = [&] {
     if constexpr (has_cuda)
@@ -69,7 +74,8 @@ int main(int argc, char** argv) {
       "Examples:\n"
       "  lacuna-bench spmv\n"
       "  lacuna-bench spmv --device host --threads 2 --matrices poisson3d,rmat:scale=18,edges=20\n"
-      "  lacuna-bench spmm --precision both --columns 1,16,64 --layout both --json spmm.json");
+      "  lacuna-bench spmm --precision both --columns 1,16,64 --layout both --json spmm.json\n"
+      "  lacuna-bench io --size medium --folder /scratch");
   settings s;
   add_options(cli, s);
   return app::run_program(cli, argc, argv, false, [&] { return run(s); });

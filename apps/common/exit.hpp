@@ -19,7 +19,8 @@ enum exit_code : int {
 };
 
 /// Parses the command line, then runs body. Whatever either throws becomes a message (on stderr,
-/// or with json_errors an {"error": …} object on stdout) and an exit code.
+/// or with json_errors an {"error": …} object on stdout) and an exit code. So does a stdout that
+/// cannot be written; one whose reader has gone (head -1) ends the program quietly.
 int run_program(CLI::App& cli, int argc, char** argv, bool json_errors,
                 const std::function<int()>& body);
 

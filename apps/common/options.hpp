@@ -10,10 +10,12 @@
 
 namespace lacuna::app {
 
-/// An option (or a positional) that takes one of a few names.
+/// An option (or a positional) that takes one of a few names. Its type name lists them, "f64|f32".
 template <class E>
 CLI::Option* add_choice(CLI::App& cli, const std::string& name, E& value,
                         std::vector<std::pair<std::string, E>> choices, const std::string& help) {
+  std::string listed;
+  for (const auto& choice : choices) listed += (listed.empty() ? "" : "|") + choice.first;
   const auto set = [&value, name, choices = std::move(choices)](const std::string& text) {
     std::string names;
     for (const auto& [key, meaning] : choices) {
@@ -25,7 +27,7 @@ CLI::Option* add_choice(CLI::App& cli, const std::string& name, E& value,
     }
     throw CLI::ValidationError(name, "'" + text + "' is none of " + names);
   };
-  return cli.add_option_function<std::string>(name, set, help);
+  return cli.add_option_function<std::string>(name, set, help)->type_name(listed);
 }
 
 inline void add_device_option(CLI::App& cli, device_request& request) {
@@ -36,6 +38,7 @@ inline void add_device_option(CLI::App& cli, device_request& request) {
     request = *parsed;
   };
   cli.add_option_function<std::string>("--device", set, "auto (default), host, cuda or cuda:K")
+      ->type_name("auto|host|cuda")
       ->option_text("DEVICE");
 }
 

@@ -1,7 +1,12 @@
 #include "common/text.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <numeric>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include <vector>
 
 namespace lacuna::app {
 namespace {
@@ -17,7 +22,8 @@ std::string human_bytes(double bytes) {
   if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
   if (bytes < 1e6) return three_digits(bytes / 1e3) + " kB";
   if (bytes < 1e9) return three_digits(bytes / 1e6) + " MB";
-  return three_digits(bytes / 1e9) + " GB";
+  if (bytes < 1e12) return three_digits(bytes / 1e9) + " GB";
+  return three_digits(bytes / 1e12) + " TB";
 }
 
 std::string human_count(std::int64_t count) {
@@ -34,6 +40,46 @@ std::string human_seconds(double seconds) {
   return three_digits(seconds) + " s";
 }
 
+std::string human_shape(std::int64_t rows, std::int64_t cols, std::int64_t entries) {
+  return fmt::format("{} x {}, {} {}", human_count(rows), human_count(cols), human_count(entries),
+                     entries == 1 ? "entry" : "entries");
+}
+
 bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
+
+int terminal_width(int descriptor) {
+  winsize size{};
+  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* const columns = std::getenv("COLUMNS");
+  const int asked = columns == nullptr ? 0 : std::atoi(columns);
+  return asked > 0 ? asked : 80;
+}
+
+int terminal_height(int descriptor) {
+  winsize size{};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
+bool stdout_has_colour() {
+  const char* const refused = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) != 0 && (refused == nullptr || *refused == '\0');
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), line(b.size() + 1), next(b.size() + 1);
+  std::iota(line.begin(), line.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    next[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      next[j] =
+          std::min({line[j] + 1, next[j - 1] + 1, line[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        next[j] = std::min(next[j], before[j - 2] + 1);
+    }
+    before = line;
+    line = next;
+  }
+  return line.back();
+}
 
 } // namespace lacuna::app

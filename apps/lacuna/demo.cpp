@@ -4,23 +4,31 @@
 
 #include "common/exit.hpp"
 #include "common/text.hpp"
+#include "lacuna/command.hpp"
 #include "lacuna/demo_log.hpp"
 #include "lacuna/demo_tour.hpp"
-#include <lacuna/gen/generate.hpp>
 
 namespace lacuna::app {
 namespace {
+
+struct settings {
+  std::string matrix = "gen:poisson3d:n=96";
+  io::read_options read;
+};
 
 std::string plural(int count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-template <class T> int run_demo(const options& o, const std::string& name) {
-  if (!name.starts_with("gen:"))
-    throw bad_input("'" + name + "' is not a generated matrix: those start with gen:");
+template <class T> int run_demo(const options& o, const settings& s) {
   const engine chosen = choose_engine(o.device);
   const host_context host({o.threads});
-  const csr<T> a = gen::generate<T, index_t, offset_t>(host, std::string_view(name).substr(4));
+  const std::string& name = s.matrix;
+  const auto loaded = load_matrix<T>(host, name, s.read, shows_progress(o));
+  const csr<T>* const narrow = std::get_if<csr<T>>(&loaded.matrix);
+  if (narrow == nullptr)
+    throw unsupported("demo: " + name + " needs 64-bit indices; the tour is for smaller matrices");
+  const csr<T>& a = *narrow;
   const bool talk = !o.json && !o.quiet;
   if (talk)
     fmt::print("Lacuna {}: A is {}, {} x {}, {} entries, {} in {}\n", LACUNA_VERSION, name,
@@ -45,18 +53,18 @@ template <class T> int run_demo(const options& o, const std::string& name) {
 
   const bool right = log.failed() == 0;
   if (o.json) {
-    const nlohmann::ordered_json object = {{"command", "demo"},
-                                           {"device", chosen.device ? "cuda" : "host"},
-                                           {"device_reason", chosen.why},
-                                           {"matrix", name},
-                                           {"rows", a.shape().row},
-                                           {"cols", a.shape().col},
-                                           {"nnz", a.size()},
-                                           {"precision", sizeof(T) == 8 ? "f64" : "f32"},
-                                           {"threads", host.threads()},
-                                           {"steps", log.steps()},
-                                           {"passed", right}};
-    fmt::print("{}\n", object.dump(2));
+    const json object = {{"command", "demo"},
+                         {"device", chosen.device ? "cuda" : "host"},
+                         {"device_reason", chosen.why},
+                         {"matrix", name},
+                         {"rows", a.shape().row},
+                         {"cols", a.shape().col},
+                         {"nnz", a.size()},
+                         {"precision", sizeof(T) == 8 ? "f64" : "f32"},
+                         {"threads", host.threads()},
+                         {"steps", log.steps()},
+                         {"passed", right}};
+    print_json(object);
   } else if (right) {
     fmt::print("{}✓ {} verified against the reference loops\n", talk ? "\n" : "",
                plural(log.passed(), "step"));
@@ -71,14 +79,16 @@ template <class T> int run_demo(const options& o, const std::string& name) {
 
 void add_demo(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("demo", "a tour: every operation once, each result verified");
-  auto name = std::make_shared<std::string>("gen:poisson3d:n=96");
-  command->add_option("matrix", *name, "a generated matrix; default: " + *name)
-      ->option_text("gen:NAME[:key=value,...]");
-  command->footer("lacuna's own options may stand here too.\n\nExample:\n"
+  const auto s = std::make_shared<settings>();
+  command->add_option("A", s->matrix, "a file, - or gen:NAME[:...]; default: " + s->matrix)
+      ->option_text("MATRIX");
+  add_read_options(*command, s->read);
+  command->footer("Examples:\n"
+                  "  lacuna demo\n"
                   "  lacuna demo gen:rmat:scale=16,edges=16 --precision f32");
-  command->callback([&o, &chosen, name] {
-    chosen = [&o, name] {
-      return o.values == precision::f32 ? run_demo<float>(o, *name) : run_demo<double>(o, *name);
+  command->callback([&o, &chosen, s] {
+    chosen = [&o, s] {
+      return o.values == precision::f32 ? run_demo<float>(o, *s) : run_demo<double>(o, *s);
     };
   });
 }

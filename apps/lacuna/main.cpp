@@ -5,6 +5,8 @@
 
 #include "common/exit.hpp"
 #include "common/options.hpp"
+#include "common/signals.hpp"
+#include "lacuna/help.hpp"
 #include "lacuna/options.hpp"
 
 namespace {
@@ -26,22 +28,40 @@ void add_global_options(CLI::App& cli, options& o, bool& version) {
 } // namespace
 
 int main(int argc, char** argv) {
+  end_cleanly_on_signals();
   CLI::App cli("Lacuna: sparse matrices that adapt, change and solve, on CPUs and NVIDIA GPUs.",
                "lacuna");
-  cli.footer("Examples:\n"
-             "  lacuna demo\n"
-             "  lacuna --device host --threads 2 demo gen:poisson3d:n=64\n"
-             "  lacuna --json --version\n\n"
-             "Exit codes: 0 done, 1 did not succeed, 2 wrong usage, 3 bad input, 4 out of memory,\n"
-             "5 the device asked for is not there.");
+  cli.footer(
+      "A matrix is a file (.mtx, .mtx.gz, .mtx.zst, .npz, .mat, .bsp.h5, .rb, .tar.gz),\n"
+      "- for standard input, or gen:NAME[:key=value,...]; `lacuna info gen:` lists those.\n\n"
+      "Examples:\n"
+      "  lacuna info cage10.mtx.gz\n"
+      "  lacuna spy gen:circuit:n=20000\n"
+      "  lacuna --device host --threads 2 spmv gen:poisson3d:n=64 --verify\n\n"
+      "Exit codes: 0 done, 1 did not succeed, 2 wrong usage, 3 bad input, 4 out of memory,\n"
+      "5 the device asked for is not there.");
   cli.fallthrough(); // global options may also stand after the command
   cli.require_subcommand(0, 1);
   options o;
   bool version = false;
   action chosen;
   add_global_options(cli, o, version);
+  add_info(cli, o, chosen);
+  add_spy(cli, o, chosen);
+  add_plan(cli, o, chosen);
+  add_spmv(cli, o, chosen);
+  add_transpose(cli, o, chosen);
+  add_convert(cli, o, chosen);
   add_demo(cli, o, chosen);
+  add_completion(cli, chosen);
+  add_man(cli, chosen);
+  set_help_style(cli);
+  cli.preparse_callback([&](std::size_t) { require_known_command(cli, argc, argv); });
 
+  if (argc == 1) {
+    std::fputs(short_help(cli).c_str(), stderr);
+    return exit_usage;
+  }
   // Errors of the parser itself are reported as JSON too.
   const bool json =
       std::any_of(argv, argv + argc, [](const char* a) { return std::string_view(a) == "--json"; });

@@ -28,7 +28,16 @@ using action = std::function<int()>;
 
 /// Each adds a subcommand, which sets `chosen` when it is given. All references outlive the
 /// parsing.
+void add_info(CLI::App& cli, const options& o, action& chosen);
+void add_spy(CLI::App& cli, const options& o, action& chosen);
+void add_plan(CLI::App& cli, const options& o, action& chosen);
+void add_spmv(CLI::App& cli, const options& o, action& chosen);
+void add_transpose(CLI::App& cli, const options& o, action& chosen);
+void add_convert(CLI::App& cli, const options& o, action& chosen);
 void add_demo(CLI::App& cli, const options& o, action& chosen);
+/// These describe `cli` itself, as it is when they run.
+void add_completion(CLI::App& cli, action& chosen);
+void add_man(CLI::App& cli, action& chosen);
 
 /// lacuna --version: facts of the build and of this machine.
 int print_version(const options& o);

@@ -1,4 +1,4 @@
-#include "bench/cache.hpp"
+#include "common/cache.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -6,7 +6,7 @@
 #include <string>
 #include <unistd.h>
 
-namespace lacuna::bench {
+namespace lacuna::app {
 namespace {
 
 std::string line_of(const std::filesystem::path& file) {
@@ -43,4 +43,4 @@ double last_cache_bytes() {
   return static_cast<double>(std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE)));
 }
 
-} // namespace lacuna::bench
+} // namespace lacuna::app

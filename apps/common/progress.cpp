@@ -1,0 +1,90 @@
+#include "common/progress.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common/text.hpp"
+
+namespace lacuna::app {
+namespace {
+
+std::atomic<bool> line_shown{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use it");
+
+constexpr double appears_after = 0.3; // seconds
+constexpr std::chrono::milliseconds redrawn_every{100};
+constexpr int bar_width = 24;
+
+void write_to_terminal(std::string_view text) noexcept {
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return; // nobody can be told
+}
+
+/// Eighths of a character make the bar move smoothly.
+std::string bar(double share) {
+  static constexpr const char* part[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths = static_cast<int>(share * bar_width * 8);
+  std::string text;
+  for (int i = 0; i < eighths / 8; ++i) text += "█";
+  text += part[eighths % 8];
+  const int used = eighths / 8 + (eighths % 8 != 0 ? 1 : 0);
+  return text + std::string(static_cast<std::size_t>(bar_width - used), ' ');
+}
+
+} // namespace
+
+progress_bar::progress_bar(std::string label, unit counted, bool show)
+    : label_(std::move(label)), counted_(counted) {
+  if (show) thread_ = std::thread([this] { draw_until_stopped(); });
+}
+
+progress_bar::~progress_bar() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  erase_progress_line();
+}
+
+std::function<void(std::int64_t, std::int64_t)> progress_bar::callback() {
+  if (!thread_.joinable()) return {};
+  return [this](std::int64_t done, std::int64_t total) {
+    done_ = done;
+    total_ = total;
+  };
+}
+
+void progress_bar::draw_until_stopped() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, redrawn_every, [this] { return stop_; })) {
+    if (watch_.seconds() < appears_after) continue;
+    line_shown = true;
+    write_to_terminal(fmt::format("\r{}\033[K", line()));
+  }
+}
+
+std::string progress_bar::line() const {
+  const double seconds = watch_.seconds();
+  const std::int64_t done = done_, total = total_;
+  const double rate = static_cast<double>(done) / seconds;
+  const std::string speed = counted_ == unit::bytes
+                                ? fmt::format("{:.0f} MB/s", rate * 1e-6)
+                                : fmt::format("{:.1f} M entries/s", rate * 1e-6);
+  const auto room = static_cast<std::size_t>(std::max(terminal_width(STDERR_FILENO) - 56, 12));
+  const std::string name =
+      label_.size() <= room ? label_ : "…" + label_.substr(label_.size() - room + 1);
+  if (done == 0) return fmt::format("{}  {:.1f} s", name, seconds);
+  if (total <= 0) return fmt::format("{}  {:.1f} s  {}", name, seconds, speed);
+  const double share = std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
+  return fmt::format("{} {} {:3.0f} %  {}", name, bar(share), 100 * share, speed);
+}
+
+void erase_progress_line() noexcept {
+  if (line_shown.exchange(false)) write_to_terminal("\r\033[K");
+}
+
+} // namespace lacuna::app

@@ -1,0 +1,93 @@
+#include "lacuna/command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "common/progress.hpp"
+#include "common/text.hpp"
+#include <lacuna/plan/statistics.hpp>
+
+namespace lacuna::app {
+
+host_context host_only(const options& o) {
+  if (o.device.kind == device_request::where::cuda) (void)choose_engine(o.device);
+  return host_context({o.threads});
+}
+
+std::string engine_name(const host_context&) { return "host"; }
+std::string engine_name(const device_context& ctx) { return fmt::format("cuda:{}", ctx.device()); }
+std::string engine_text(const host_context& ctx) {
+  return fmt::format("the CPU, {} thread{}", ctx.threads(), ctx.threads() == 1 ? "" : "s");
+}
+std::string engine_text(const device_context& ctx) {
+  return fmt::format("{}, {}", engine_name(ctx), ctx.properties().name);
+}
+
+bool shows_progress(const options& o) { return !o.json && !o.quiet && stderr_is_terminal(); }
+
+CLI::Option* add_matrix(CLI::App& command, std::string& name) {
+  return command.add_option("A", name, "a file, - (standard input) or gen:NAME[:key=value,...]")
+      ->required()
+      ->option_text("MATRIX");
+}
+
+CLI::Option* add_output(CLI::App& command, std::string& path, const std::string& help) {
+  return command.add_option("-o,--output", path, help)
+      ->option_text("FILE")
+      ->check(CLI::Validator(
+          [](const std::string& text) -> std::string {
+            if (io::is_writable_name(text)) return {};
+            return "no writer for '" + text +
+                   "': use .mtx, .mtx.gz, .mtx.zst, .npz, .mat or .bsp.h5, or - for standard "
+                   "output";
+          },
+          ""));
+}
+
+void require_one_result(const options& o, const std::string& output) {
+  if (o.json && output == "-")
+    throw CLI::ValidationError("-o", "with --json standard output is taken; name a file");
+}
+
+namespace {
+
+template <class T, class I, class O>
+io::write_options kept(const host_context& ctx, csr_view<const T, I, O> a,
+                       const io::file_info& from, bool general) {
+  io::write_options result;
+  const auto every = [&](auto holds) {
+    return std::all_of(a.values().begin(), a.values().end(), holds);
+  };
+  // Merged duplicates, or reading with --precision f32, may have left other values.
+  if (from.values == io::field::pattern && every([](T v) { return v == 1; }))
+    result.values = io::field::pattern;
+  else if (from.values == io::field::integer || from.values == io::field::pattern)
+    result.values = io::field::integer;
+  result.comment = from.comment;
+  if (general || from.structure == io::symmetry::general) return result;
+  // The real part or the absolute value of a complex matrix may have another symmetry than it.
+  const symmetry_found found = find_symmetry(ctx, a);
+  if (from.structure == io::symmetry::skew_symmetric && found.skew_symmetric)
+    result.structure = io::symmetry::skew_symmetric;
+  else if (found.symmetric)
+    result.structure = io::symmetry::symmetric;
+  return result;
+}
+
+} // namespace
+
+template <class T, class I, class O>
+void write_like(const options& o, const host_context& ctx, const std::string& path,
+                csr_view<const T, I, O> a, const io::file_info& from, bool general) {
+  io::write_options w = kept(ctx, a, from, general);
+  progress_bar bar("writing " + path, progress_bar::unit::entries, shows_progress(o));
+  w.progress = bar.callback();
+  io::write(ctx, path, a, w);
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template void write_like(const options&, const host_context&, const std::string&,                \
+                           csr_view<const T, I, O>, const io::file_info&, bool);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::app

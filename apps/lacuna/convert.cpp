@@ -1,0 +1,69 @@
+// lacuna convert A -o B: the same matrix in another file format.
+#include <CLI/CLI.hpp>
+
+#include "common/clock.hpp"
+#include "common/exit.hpp"
+#include "common/text.hpp"
+#include "lacuna/command.hpp"
+
+namespace lacuna::app {
+namespace {
+
+struct settings {
+  std::string matrix, output;
+  bool general = false;
+  io::read_options read;
+};
+
+int run(const options& o, const settings& s) {
+  require_one_result(o, s.output);
+  const host_context ctx = host_only(o);
+  return with_values(o.values, [&](auto zero) {
+    using T = decltype(zero);
+    const stopwatch reading;
+    const auto loaded = load_matrix<T>(ctx, s.matrix, s.read, shows_progress(o));
+    const double read_seconds = reading.seconds();
+    const stopwatch writing;
+    const std::int64_t entries = std::visit(
+        [&]<class I, class O>(const csr<T, I, O>& a) -> std::int64_t {
+          write_like(o, ctx, s.output, a.view(), loaded.about, s.general);
+          return a.size();
+        },
+        loaded.matrix);
+    const double write_seconds = writing.seconds();
+    const auto& about = loaded.about;
+    talk(o, s.output)("{} -> {}: {}; {} in {}, written in {}\n", s.matrix, s.output,
+                      human_shape(about.rows, about.cols, entries),
+                      s.matrix.starts_with("gen:") ? "generated" : "read",
+                      human_seconds(read_seconds), human_seconds(write_seconds));
+    if (o.json)
+      print_json({{"command", "convert"},
+                  {"matrix", s.matrix},
+                  {"output", s.output},
+                  {"rows", about.rows},
+                  {"cols", about.cols},
+                  {"nnz", entries},
+                  {"read_seconds", read_seconds},
+                  {"write_seconds", write_seconds}});
+    return static_cast<int>(exit_done);
+  });
+}
+
+} // namespace
+
+void add_convert(CLI::App& cli, const options& o, action& chosen) {
+  auto* command = cli.add_subcommand("convert", "the same matrix in another file format");
+  const auto s = std::make_shared<settings>();
+  add_matrix(*command, s->matrix);
+  add_output(*command, s->output, "the file to write; its extension says how; - is stdout")
+      ->required();
+  command->add_flag("--general", s->general, "store both triangles of a symmetric matrix");
+  add_read_options(*command, s->read);
+  command->footer("Field and symmetry of the file are kept where the new format can hold them.\n\n"
+                  "Examples:\n"
+                  "  lacuna convert cage10.mtx.gz -o cage10.npz\n"
+                  "  lacuna convert gen:poisson2d:n=100 -o - | gzip > poisson.mtx.gz");
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+}
+
+} // namespace lacuna::app

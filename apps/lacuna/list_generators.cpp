@@ -1,0 +1,34 @@
+// lacuna info gen: what can be generated.
+#include <algorithm>
+
+#include "common/exit.hpp"
+#include "lacuna/command.hpp"
+#include <lacuna/gen/generate.hpp>
+
+namespace lacuna::app {
+
+int list_generators(const options& o) {
+  json list = json::array();
+  const auto all = gen::generators();
+  std::size_t width = 0;
+  for (const auto& g : all) width = std::max(width, g.name.size());
+  if (!o.json && !o.quiet) fmt::print("Generated matrices: gen:NAME or gen:NAME:key=value,...\n\n");
+  for (const auto& g : all) {
+    list.push_back({{"name", g.name},
+                    {"parameters", g.parameters},
+                    {"summary", g.summary},
+                    {"resembles", g.resembles}});
+    if (o.json) continue;
+    if (o.quiet) {
+      fmt::print("gen:{}\n", g.name);
+      continue;
+    }
+    fmt::print("  {:<{}}  {}\n", g.name, width, g.parameters);
+    fmt::print("  {:<{}}  {}\n", "", width, g.summary);
+    if (!g.resembles.empty()) fmt::print("  {:<{}}  like {}\n", "", width, g.resembles);
+  }
+  if (o.json) print_json({{"command", "info"}, {"generators", list}});
+  return exit_done;
+}
+
+} // namespace lacuna::app

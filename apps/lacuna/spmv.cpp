@@ -1,0 +1,213 @@
+// lacuna spmv A: y = A x, how long it takes and how far that is from the memory's limit.
+#include <CLI/CLI.hpp>
+
+#include "common/bandwidth.hpp"
+#include "common/clock.hpp"
+#include "common/exit.hpp"
+#include "common/options.hpp"
+#include "common/text.hpp"
+#include "common/vectors.hpp"
+#include "lacuna/command.hpp"
+#include "lacuna/kernel_name.hpp"
+#include "reference/reference.hpp"
+#include <lacuna/op/multiply.hpp>
+
+namespace lacuna::app {
+namespace {
+
+enum class storage { automatic, csr, csr_k, ell_csr, dynamic_csr, block_tree };
+
+struct settings {
+  std::string matrix, x, y;
+  bool transposed = false, verify = false;
+  storage format = storage::automatic;
+  int repeat = 11;
+  io::read_options read;
+};
+
+struct outcome {
+  std::int64_t rows = 0, cols = 0, entries = 0;
+  std::string kernel, explain;
+  double seconds = 0;        ///< of one product, median
+  double bytes = 0, ops = 0; ///< of one product: the matrix once, both vectors once
+  const char* probe = "";
+  double bandwidth = 0; ///< bytes a second of the probe, median of the same rounds
+  double verify_error = 0;
+
+  [[nodiscard]] double share() const { return bytes / seconds / bandwidth; }
+};
+
+/// Rounds of products and passes of the probe in turn, so that a noisy moment hits both.
+template <class Run>
+void measure(outcome& found, int repeat, int products, const bandwidth_probe& probe, Run run) {
+  constexpr int most_passes = 11; // a pass costs far more than a small product
+  std::vector<double> product_seconds, probe_seconds;
+  run();
+  probe.run();
+  for (int round = 0; round < repeat; ++round) {
+    const stopwatch watch;
+    run();
+    product_seconds.push_back(watch.seconds() / products);
+    if (round >= most_passes) continue;
+    const stopwatch probe_watch;
+    probe.run();
+    probe_seconds.push_back(probe_watch.seconds() / probe.runs);
+  }
+  found.seconds = median(product_seconds);
+  found.probe = probe.name;
+  found.bandwidth = probe.bytes / median(probe_seconds);
+}
+
+/// x and y are in host memory; y has the size of the result.
+template <class T, class I, class O, space S>
+outcome multiply_on(const context<S>& ctx, const csr<T, I, O>& a, const array<T>& x, array<T>& y,
+                    const settings& s) {
+  const auto& there = bring_to(ctx, a);
+  const auto& x_there = bring_to(ctx, x);
+  array<T, S> y_there(ctx, y.size());
+  // On a device products are queued back to back: one alone would be timed with its launch.
+  constexpr int products = S == space::host ? 1 : 10;
+  outcome found;
+  const auto go = [&](const auto& operand) {
+    const auto info = multiply_inspect(ctx, operand, x_there, y_there);
+    found.kernel = kernel_name<T, I, O, S>(info);
+    found.explain = info.explain();
+    measure(found, s.repeat, products, make_probe(ctx), [&] {
+      for (int i = 0; i < products; ++i) multiply(ctx, info, operand, x_there, y_there);
+      ctx.synchronize();
+    });
+  };
+  if (s.transposed)
+    go(transposed(there));
+  else
+    go(there.view());
+  y = copy_to(host_context(), y_there);
+  found.rows = a.shape().row;
+  found.cols = a.shape().col;
+  found.entries = a.size();
+  found.ops = 2 * static_cast<double>(a.size());
+  found.bytes = static_cast<double>(a.bytes()) + static_cast<double>(x.bytes() + y.bytes());
+  if (s.verify) {
+    const auto expected =
+        reference::multiply<T, I, O>(a.view(), std::as_const(x).view(), s.transposed);
+    found.verify_error = reference::worst_error<T>(std::as_const(y).view(), expected);
+  }
+  return found;
+}
+
+template <class T>
+array<T> load_x(const options& o, const host_context& host, const settings& s, std::int64_t size) {
+  if (!s.x.empty()) {
+    io::read_options read;
+    read.complex = s.read.complex;
+    return io::read_vector<T>(host, s.x, read);
+  }
+  array<T> x(host, size);
+  fill_vector(x.view(), o.seed);
+  return x;
+}
+
+void report(const options& o, const settings& s, const outcome& found, const std::string& device,
+            const std::string& where) {
+  const double gflops = found.ops / found.seconds * 1e-9;
+  const double gbytes = found.bytes / found.seconds * 1e-9;
+  const bool right = found.verify_error <= 1; // false for NaN
+  if (o.json) {
+    print_json({{"command", "spmv"},
+                {"matrix", s.matrix},
+                {"rows", found.rows},
+                {"cols", found.cols},
+                {"nnz", found.entries},
+                {"transposed", s.transposed},
+                {"x", s.x.empty() ? json{{"seed", o.seed}} : json(s.x)},
+                {"precision", o.values == precision::f64 ? "f64" : "f32"},
+                {"format", "csr"},
+                {"kernel", found.kernel},
+                {"device", device},
+                {"repeat", s.repeat},
+                {"seconds", found.seconds},
+                {"gflops", gflops},
+                {"gbytes_per_s", gbytes},
+                {"copy_gbytes_per_s", found.bandwidth * 1e-9},
+                {"copy_kind", found.probe},
+                {"share_of_copy", found.share()},
+                {"verify_error", s.verify ? json(found.verify_error) : json()}});
+    return;
+  }
+  std::FILE* const to = s.y == "-" ? stderr : stdout;
+  if (o.quiet) {
+    if (s.y.empty()) fmt::print(to, "{} {:.2f} GFLOP/s\n", human_seconds(found.seconds), gflops);
+  } else {
+    fmt::print(to, "y = {} x: A is {}, {}, as csr in {}\n", s.transposed ? "A^T" : "A", s.matrix,
+               human_shape(found.rows, found.cols, found.entries),
+               o.values == precision::f64 ? "f64" : "f32");
+    if (s.x.empty()) fmt::print(to, "x is seeded with {}, as no -x was given\n", o.seed);
+    fmt::print(to, "on {}: {}\n", where, found.explain);
+    fmt::print(to, "  {}, median of {}\n  {:.2f} GFLOP/s, {:.2f} GB/s\n",
+               human_seconds(found.seconds), s.repeat, gflops, gbytes);
+    fmt::print(to, "  {:.0f} % of the {:.1f} GB/s of a {}{}\n", 100 * found.share(),
+               found.bandwidth * 1e-9, found.probe,
+               found.share() > 1.2 ? ": the caches hold what this matrix needs" : "");
+  }
+  if (s.verify && (!o.quiet || !right))
+    fmt::print(o.quiet ? stderr : to, "{} largest error {:.3g} of its bound\n", right ? "✓" : "✗",
+               found.verify_error);
+}
+
+int run(const options& o, const settings& s) {
+  require_one_result(o, s.y);
+  if (s.format != storage::automatic && s.format != storage::csr)
+    throw unsupported("--format: of these formats only csr is in this release");
+  if (s.matrix == "-" && s.x == "-")
+    throw CLI::ValidationError("-x", "standard input is taken by the matrix");
+  return with_values(o.values, [&](auto zero) {
+    using T = decltype(zero);
+    return on_engine(o, [&](const auto& ctx) {
+      const host_context host({o.threads});
+      const auto loaded = load_matrix<T>(host, s.matrix, s.read, shows_progress(o));
+      const auto& about = loaded.about;
+      const array<T> x = load_x<T>(o, host, s, s.transposed ? about.rows : about.cols);
+      array<T> y(host, s.transposed ? about.cols : about.rows);
+      const outcome found =
+          std::visit([&](const auto& a) { return multiply_on(ctx, a, x, y, s); }, loaded.matrix);
+      if (!s.y.empty()) io::write_vector<T>(host, s.y, std::as_const(y).view());
+      report(o, s, found, engine_name(ctx), engine_text(ctx));
+      return static_cast<int>(!s.verify || found.verify_error <= 1 ? exit_done : exit_failed);
+    });
+  });
+}
+
+} // namespace
+
+void add_spmv(CLI::App& cli, const options& o, action& chosen) {
+  auto* command = cli.add_subcommand("spmv", "y = A x: time, GFLOP/s, share of the bandwidth");
+  const auto s = std::make_shared<settings>();
+  add_matrix(*command, s->matrix);
+  command->add_option("-x", s->x, "the vector; default: a fixed, seeded one")->option_text("FILE");
+  add_output(*command, s->y, "write y there; - is stdout");
+  command->add_flag("--transpose", s->transposed, "y = A^T x");
+  add_choice<storage>(*command, "--format", s->format,
+                      {{"auto", storage::automatic},
+                       {"csr", storage::csr},
+                       {"csr_k", storage::csr_k},
+                       {"ell_csr", storage::ell_csr},
+                       {"dynamic_csr", storage::dynamic_csr},
+                       {"block_tree", storage::block_tree}},
+                      "auto (default) or csr; csr_k, ell_csr, ... are not there yet")
+      ->option_text("F");
+  command->add_option("--repeat", s->repeat, "products whose median counts; default: 11")
+      ->check(CLI::Range(1, 1000000))
+      ->option_text("N");
+  command->add_flag("--verify", s->verify, "compare with the reference loops");
+  add_read_options(*command, s->read);
+  command->footer(
+      "GB/s count the matrix once and both vectors once. They are compared with a copy\n"
+      "within the device's memory, or on the CPU with STREAM's triad, measured in turn\n"
+      "with the products.\n\n"
+      "Examples:\n"
+      "  lacuna spmv gen:poisson3d:n=128 --verify\n"
+      "  lacuna spmv A.mtx -x x.mtx -o y.mtx --transpose --precision f32");
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+}
+
+} // namespace lacuna::app

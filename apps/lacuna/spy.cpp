@@ -1,0 +1,128 @@
+// lacuna spy A: a picture of the pattern, as PNG, as SVG or in the terminal.
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "common/exit.hpp"
+#include "common/text.hpp"
+#include "io/output_file.hpp"
+#include "lacuna/command.hpp"
+#include "lacuna/picture.hpp"
+
+namespace lacuna::app {
+namespace {
+
+struct settings {
+  std::string matrix, output;
+  std::int64_t size = 1024;
+  io::read_options read;
+};
+
+bool is_svg(const std::string& path) { return path.ends_with(".svg"); }
+
+picture_size size_for(const settings& s, std::int64_t rows, std::int64_t cols) {
+  if (s.output.empty()) {
+    const int lines = terminal_height(STDOUT_FILENO);
+    return terminal_size(rows, cols, terminal_width(STDOUT_FILENO),
+                         lines > 16 ? lines - 5 : 40); // a pipe has no height
+  }
+  if (!is_svg(s.output)) return choose_size(rows, cols, s.size);
+  // Every cell is text in the file: more than this many help nobody.
+  constexpr std::int64_t most_cells = 512;
+  picture_size result = choose_size(rows, cols, std::min(s.size, most_cells));
+  if (s.size > most_cells) {
+    const std::int64_t scale = std::max<std::int64_t>(s.size / most_cells, 1);
+    result.cell_width *= scale;
+    result.cell_height *= scale;
+  }
+  return result;
+}
+
+template <class T>
+picture take_picture(const host_context& ctx, const settings& s, const io::file_matrix<T>& loaded) {
+  return std::visit(
+      [&]<class I, class O>(const csr<T, I, O>& a) {
+        picture p;
+        p.name = s.matrix == "-" ? "standard input" : s.matrix;
+        p.rows = a.shape().row;
+        p.cols = a.shape().col;
+        p.entries = a.size();
+        p.size = size_for(s, p.rows, p.cols);
+        p.grid = density(ctx, a.view(), p.size.grid_height, p.size.grid_width);
+        return p;
+      },
+      loaded.matrix);
+}
+
+void write_picture(const picture& p, const std::string& path) {
+  const std::string bytes = is_svg(path) ? as_svg(p) : as_png(p);
+  io::output_file file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void report(const options& o, const settings& s, const picture& p) {
+  const std::int64_t filled =
+      std::count_if(p.grid.count.begin(), p.grid.count.end(), [](auto n) { return n > 0; });
+  if (o.json) {
+    print_json({{"command", "spy"},
+                {"matrix", s.matrix},
+                {"output", s.output.empty() ? json() : json(s.output)},
+                {"rows", p.rows},
+                {"cols", p.cols},
+                {"nnz", p.entries},
+                {"width", p.size.width()},
+                {"height", p.size.height()},
+                {"cells", p.size.grid_width * p.size.grid_height},
+                {"cells_occupied", filled},
+                {"most_in_a_cell", p.grid.largest()}});
+    return;
+  }
+  const talk say(o);
+  if (s.output.empty()) {
+    fmt::print("{}", as_text(p, stdout_has_colour()));
+    say("{}: {}\n", p.name, human_shape(p.rows, p.cols, p.entries));
+  } else {
+    say("{}: {}, {} x {} pixels -> {}\n", p.name, human_shape(p.rows, p.cols, p.entries),
+        p.size.width(), p.size.height(), s.output);
+  }
+}
+
+int run(const options& o, const settings& s) {
+  const host_context ctx = host_only(o);
+  return with_values(o.values, [&](auto zero) {
+    using T = decltype(zero);
+    const picture p =
+        take_picture<T>(ctx, s, load_matrix<T>(ctx, s.matrix, s.read, shows_progress(o)));
+    if (!s.output.empty()) write_picture(p, s.output);
+    report(o, s, p);
+    return static_cast<int>(exit_done);
+  });
+}
+
+} // namespace
+
+void add_spy(CLI::App& cli, const options& o, action& chosen) {
+  auto* command = cli.add_subcommand("spy", "a picture of the pattern: .png, .svg or terminal");
+  const auto s = std::make_shared<settings>();
+  add_matrix(*command, s->matrix);
+  command->add_option("-o,--output", s->output, "write a .png or .svg; default: draw here")
+      ->option_text("FILE")
+      ->check(CLI::Validator(
+          [](const std::string& path) -> std::string {
+            if (path.ends_with(".png") || is_svg(path)) return {};
+            return "'" + path + "' is neither .png nor .svg";
+          },
+          ""));
+  command->add_option("--size", s->size, "pixels of the longer side, 16 to 16384; default: 1024")
+      ->check(CLI::Range(16, 16384))
+      ->option_text("N");
+  add_read_options(*command, s->read);
+  command->footer("Cells are darker where there are more entries, on a logarithmic scale.\n"
+                  "NO_COLOR is respected in the terminal.\n\n"
+                  "Examples:\n"
+                  "  lacuna spy gen:circuit:n=20000\n"
+                  "  lacuna spy A.mtx -o a.png --size 2048");
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+}
+
+} // namespace lacuna::app

@@ -1,0 +1,106 @@
+// lacuna transpose A -o B: B = A^T on the engine that was asked for.
+#include <CLI/CLI.hpp>
+
+#include "common/clock.hpp"
+#include "common/exit.hpp"
+#include "common/text.hpp"
+#include "lacuna/command.hpp"
+#include <lacuna/core/memory.hpp>
+#include <lacuna/op/copy.hpp>
+#include <lacuna/op/transpose.hpp>
+
+namespace lacuna::app {
+namespace {
+
+struct settings {
+  std::string matrix, output;
+  bool general = false;
+  io::read_options read;
+};
+
+struct outcome {
+  std::int64_t rows = 0, cols = 0, entries = 0;
+  double seconds = 0;
+  std::int64_t peak_bytes = 0; ///< both matrices and scratch, in the engine's memory
+};
+
+/// Leaves the transpose in host memory, `b`.
+template <class T, class I, class O, space S>
+outcome transpose_on(const context<S>& ctx, const csr<T, I, O>& a, csr<T, I, O>& b) {
+  const auto timed = [&](const auto& from) {
+    ctx.synchronize();
+    reset_memory_peak(S);
+    const stopwatch watch;
+    auto result = transpose(ctx, from);
+    ctx.synchronize();
+    return std::pair(std::move(result), watch.seconds());
+  };
+  outcome found;
+  if constexpr (S == space::host) {
+    std::tie(b, found.seconds) = timed(a);
+    found.peak_bytes = memory(S).peak;
+  } else {
+    const auto there = copy_to(ctx, a);
+    const auto [result, seconds] = timed(there);
+    found.seconds = seconds;
+    found.peak_bytes = memory(S).peak;
+    b = copy_to(host_context(), result);
+  }
+  found.rows = b.shape().row;
+  found.cols = b.shape().col;
+  found.entries = b.size();
+  return found;
+}
+
+int run(const options& o, const settings& s) {
+  require_one_result(o, s.output);
+  return with_values(o.values, [&](auto zero) {
+    using T = decltype(zero);
+    return on_engine(o, [&](const auto& ctx) {
+      const host_context host({o.threads});
+      const auto loaded = load_matrix<T>(host, s.matrix, s.read, shows_progress(o));
+      const outcome found = std::visit(
+          [&]<class I, class O>(const csr<T, I, O>& a) {
+            csr<T, I, O> b;
+            const outcome result = transpose_on(ctx, a, b);
+            write_like(o, host, s.output, std::as_const(b).view(), loaded.about, s.general);
+            return result;
+          },
+          loaded.matrix);
+      talk(o, s.output)("{} -> {}: {}; transposed in {} on {}, {} at most\n", s.matrix, s.output,
+                        human_shape(found.rows, found.cols, found.entries),
+                        human_seconds(found.seconds), engine_text(ctx),
+                        human_bytes(static_cast<double>(found.peak_bytes)));
+      if (o.json)
+        print_json({{"command", "transpose"},
+                    {"matrix", s.matrix},
+                    {"output", s.output},
+                    {"rows", found.rows},
+                    {"cols", found.cols},
+                    {"nnz", found.entries},
+                    {"products", 0},
+                    {"seconds", found.seconds},
+                    {"peak_bytes", found.peak_bytes},
+                    {"device", engine_name(ctx)}});
+      return static_cast<int>(exit_done);
+    });
+  });
+}
+
+} // namespace
+
+void add_transpose(CLI::App& cli, const options& o, action& chosen) {
+  auto* command = cli.add_subcommand("transpose", "B = A^T");
+  const auto s = std::make_shared<settings>();
+  add_matrix(*command, s->matrix);
+  add_output(*command, s->output, "the file to write; its extension says how; - is stdout")
+      ->required();
+  command->add_flag("--general", s->general, "store both triangles of a symmetric matrix");
+  add_read_options(*command, s->read);
+  command->footer("Examples:\n"
+                  "  lacuna transpose A.mtx -o At.mtx.zst\n"
+                  "  lacuna transpose gen:rmat:scale=16 -o rmat-transposed.npz --json");
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+}
+
+} // namespace lacuna::app

@@ -1,0 +1,271 @@
+// What each command does, on matrices small enough to know the answer.
+#include <cmath>
+#include <sstream>
+
+#include "cli/program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using nlohmann::json;
+
+/// Rows, columns and values of a Matrix Market file, without its comments.
+std::string without_comments(const std::string& text) {
+  std::string result;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("%")) result += line + "\n";
+  return result;
+}
+
+TEST_F(Cli, InfoHasItsKeys) {
+  write("s.mtx", small_symmetric);
+  const auto r = run({"info", "s.mtx", "--json"});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_EQ(r.err, "");
+  const json found = r.json();
+  EXPECT_EQ(found["rows"], 3);
+  EXPECT_EQ(found["cols"], 3);
+  EXPECT_EQ(found["stored_entries"], 4);
+  EXPECT_EQ(found["nnz"], 5);
+  EXPECT_EQ(found["field"], "real");
+  EXPECT_EQ(found["symmetry"], "symmetric");
+  EXPECT_EQ(found["symmetry_found"],
+            (json{{"pattern", true}, {"symmetric", true}, {"skew_symmetric", false}}));
+  EXPECT_EQ(found["row_length"]["min"], 1);
+  EXPECT_NEAR(found["row_length"]["mean"].get<double>(), 5.0 / 3, 1e-12);
+  EXPECT_EQ(found["row_length"]["max"], 2);
+  EXPECT_NEAR(found["row_length"]["stddev"].get<double>(), std::sqrt(2.0) / 3, 1e-12);
+  EXPECT_EQ(found["row_length"]["empty"], 0);
+  EXPECT_EQ(found["bandwidth"], 1);
+  EXPECT_EQ(found["explicit_zeros"], 1);
+  EXPECT_EQ(found["diagonal_entries"], 3);
+  EXPECT_EQ(found["blocks_128"]["occupied"], 1);
+  EXPECT_EQ(found["bytes"]["coo"], 5 * 16);
+  EXPECT_EQ(found["bytes"]["csr"], 5 * 12 + 4 * 4);
+  EXPECT_EQ(found["bytes"]["dense"], 9 * 8);
+  EXPECT_EQ(run({"info", "s.mtx", "--json", "--precision", "f32"}).json()["bytes"]["dense"], 9 * 4);
+}
+
+TEST_F(Cli, InfoForPeople) {
+  write("s.mtx", small_symmetric);
+  const auto r = run({"info", "s.mtx"});
+  EXPECT_EQ(r.err, "");
+  EXPECT_TRUE(begins(r.out, "s.mtx: Matrix Market coordinate\n"
+                            "  size          3 x 3, 5 entries (4 in the file)\n"));
+  EXPECT_TRUE(has(r.out, "            2-3 │████████████████████████████████████████ 2\n"));
+  EXPECT_EQ(run({"info", "s.mtx", "--quiet"}).out, "s.mtx: 3 x 3, 5 entries\n");
+}
+
+TEST_F(Cli, InfoOfEmptyAndOddShapes) {
+  write("none.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n");
+  write("flat.mtx", "%%MatrixMarket matrix coordinate real general\n0 7 0\n");
+  for (const std::string name : {"none.mtx", "flat.mtx"}) {
+    for (const std::string command : {"info", "spy", "plan", "spmv"}) {
+      SCOPED_TRACE(command + " " + name);
+      EXPECT_EQ(run({command, name}).code, 0);
+      const auto r = run({command, name, "--json"});
+      EXPECT_EQ(r.code, 0);
+      EXPECT_TRUE(r.json().is_object());
+    }
+    EXPECT_EQ(run({"spy", name, "-o", name + ".svg"}).code, 0);
+  }
+}
+
+TEST_F(Cli, InfoListsGenerators) {
+  const auto r = run({"info", "gen:", "--json"});
+  const json list = r.json()["generators"];
+  ASSERT_GT(list.size(), 10U);
+  for (const json& g : list)
+    for (const char* key : {"name", "parameters", "summary", "resembles"})
+      EXPECT_TRUE(g.contains(key));
+  EXPECT_TRUE(has(run({"info", "gen:"}).out, "\n  poisson3d "));
+  for (const json& g : list) {
+    const std::string name = "gen:" + g["name"].get<std::string>();
+    EXPECT_TRUE(has(run({"info", "gen:", "--quiet"}).out, name + "\n"));
+  }
+}
+
+TEST_F(Cli, StandardInput) {
+  const auto r = run({"info", "-", "--json"}, {.input = small_symmetric});
+  EXPECT_EQ(r.json()["nnz"], 5);
+  const auto bad =
+      run({"info", "-"}, {.input = "%%MatrixMarket matrix coordinate real general\n1"});
+  EXPECT_EQ(bad.code, 3);
+  EXPECT_TRUE(has(bad.err, "standard input"));
+}
+
+TEST_F(Cli, Duplicates) {
+  write("twice.mtx",
+        "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 5\n1 1 2.5\n");
+  const auto kept = [&](const std::string& rule) {
+    return without_comments(run({"convert", "twice.mtx", "-o", "-", "--duplicates", rule}).out);
+  };
+  EXPECT_EQ(kept("sum"), "2 2 2\n1 1 3.5\n2 2 5\n");
+  EXPECT_EQ(kept("last"), "2 2 2\n1 1 2.5\n2 2 5\n");
+  const auto r = run({"info", "twice.mtx", "--duplicates", "error"});
+  EXPECT_EQ(r.code, 3);
+  EXPECT_TRUE(begins(r.err, "lacuna: twice.mtx:5: "));
+}
+
+TEST_F(Cli, ComplexValues) {
+  write("c.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 3 4\n");
+  const auto kept = [&](const std::string& rule) {
+    return without_comments(run({"convert", "c.mtx", "-o", "-", "--complex", rule}).out);
+  };
+  EXPECT_EQ(kept("real"), "1 1 1\n1 1 3\n");
+  EXPECT_EQ(kept("abs"), "1 1 1\n1 1 5\n");
+}
+
+TEST_F(Cli, ConvertKeepsFieldAndSymmetry) {
+  write("s.mtx", small_symmetric);
+  write("p.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 1\n");
+  write("i.mtx", "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 7\n");
+  for (const std::string name : {"s.mtx", "p.mtx", "i.mtx"}) {
+    const auto r = run({"convert", name, "-o", "copy.mtx"});
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(read("copy.mtx"), read(name));
+  }
+  EXPECT_EQ(without_comments(run({"convert", "s.mtx", "-o", "-", "--general"}).out),
+            "3 3 5\n1 1 2\n1 2 -1\n2 1 -1\n2 2 0\n3 3 4\n");
+  EXPECT_EQ(run({"convert", "s.mtx", "-o", "s.npz"}).code, 0);
+  EXPECT_EQ(run({"convert", "s.npz", "-o", "back.mtx", "--json"}).json()["nnz"], 5);
+}
+
+TEST_F(Cli, OutputOnStdoutStaysPure) {
+  write("s.mtx", small_symmetric);
+  const auto r = run({"transpose", "s.mtx", "-o", "-"});
+  EXPECT_EQ(r.out, small_symmetric);
+  EXPECT_TRUE(has(r.err, "transposed in"));
+  EXPECT_EQ(run({"transpose", "s.mtx", "-o", "-", "--quiet"}).err, "");
+}
+
+TEST_F(Cli, Transpose) {
+  write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
+  const json found = run({"transpose", "a.mtx", "-o", "t.mtx", "--json"}).json();
+  EXPECT_EQ(without_comments(read("t.mtx")), "3 2 3\n1 2 6\n2 2 7\n3 1 5\n");
+  EXPECT_EQ(found["rows"], 3);
+  EXPECT_EQ(found["cols"], 2);
+  EXPECT_EQ(found["nnz"], 3);
+  for (const char* key : {"products", "seconds", "peak_bytes", "device"})
+    EXPECT_TRUE(found.contains(key)) << key;
+}
+
+TEST_F(Cli, Spmv) {
+  write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
+  write("x.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n");
+  write("z.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n10\n");
+  EXPECT_EQ(run({"spmv", "a.mtx", "-x", "x.mtx", "-o", "y.mtx", "--repeat", "2"}).code, 0);
+  EXPECT_EQ(without_comments(read("y.mtx")), "2 1\n15\n20\n");
+  const json found = run({"spmv", "a.mtx", "-x", "z.mtx", "-o", "w.mtx", "--transpose", "--verify",
+                          "--repeat", "3", "--json", "--device", "host"})
+                         .json();
+  EXPECT_EQ(without_comments(read("w.mtx")), "3 1\n60\n70\n5\n");
+  EXPECT_EQ(found["format"], "csr");
+  EXPECT_EQ(found["device"], "host");
+  EXPECT_EQ(found["repeat"], 3);
+  EXPECT_LE(found["verify_error"].get<double>(), 1);
+  for (const char* key : {"kernel", "seconds", "gflops", "gbytes_per_s", "share_of_copy"})
+    EXPECT_TRUE(found.contains(key)) << key;
+  // Sizes that do not fit.
+  const auto wrong = run({"spmv", "a.mtx", "-x", "z.mtx"});
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_TRUE(has(wrong.err, "(2)"));
+}
+
+TEST_F(Cli, SpmvSaysWhichVectorItTook) {
+  const auto product = [&](const std::string& seed) {
+    const auto r = run({"spmv", "gen:tridiagonal:n=20", "-o", "-", "--seed", seed});
+    EXPECT_TRUE(has(r.err, "x is seeded with " + seed));
+    return r.out;
+  };
+  EXPECT_EQ(product("1"), product("1"));
+  EXPECT_NE(product("1"), product("2"));
+  EXPECT_TRUE(run({"spmv", "gen:tridiagonal:n=20", "--json"}).json()["verify_error"].is_null());
+}
+
+TEST_F(Cli, SpmvVerifies) {
+  for (const std::string precision : {"f64", "f32"}) {
+    const auto r = run({"spmv", "gen:rmat:scale=10", "--verify", "--precision", precision});
+    EXPECT_EQ(r.code, 0);
+    EXPECT_TRUE(has(r.out, "✓ largest error "));
+  }
+}
+
+TEST_F(Cli, Plan) {
+  const json found =
+      run({"plan", "gen:poisson2d:n=30", "--multiplies", "5", "--json", "--device", "host"}).json();
+  EXPECT_EQ(found["format"], "csr");
+  EXPECT_EQ(found["device"], "host");
+  EXPECT_GT(found["reasons"].size(), 2U);
+  ASSERT_GT(found["candidates"].size(), 2U);
+  double before = 0;
+  for (const json& c : found["candidates"]) {
+    EXPECT_TRUE(c["format"].is_string());
+    EXPECT_GE(c["predicted_seconds"].get<double>(), before);
+    before = c["predicted_seconds"].get<double>();
+  }
+  EXPECT_TRUE(found["bytes"].is_number_integer());
+  EXPECT_TRUE(has(run({"plan", "gen:poisson2d:n=30"}).out, "  take csr, "));
+}
+
+TEST_F(Cli, DemoTakesFilesToo) {
+  write("s.mtx", small_symmetric);
+  const json found = run({"demo", "s.mtx", "--json"}).json();
+  EXPECT_EQ(found["nnz"], 5);
+  EXPECT_EQ(found["passed"], true);
+}
+
+TEST_F(Cli, SpyInTheTerminal) {
+  write("none.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n");
+  EXPECT_EQ(run({"spy", "none.mtx", "--quiet"}).out, "┌─┐\n│ │\n└─┘\n");
+  write("s.mtx", small_symmetric);
+  EXPECT_EQ(run({"spy", "s.mtx", "--quiet"}).out, "┌──┐\n│⠛⠄│\n└──┘\n");
+  const auto wide = run({"spy", "gen:tridiagonal:n=5000"}, {.environment = {"COLUMNS=40"}});
+  EXPECT_EQ(wide.out.find('\n'), 3U * 40); // each of these characters has three bytes
+}
+
+TEST_F(Cli, ColourOnlyOnTerminals) {
+  const std::vector<std::string> spy = {"spy", "gen:tridiagonal:n=500"};
+  EXPECT_FALSE(has(run(spy).out, "\033["));
+  EXPECT_TRUE(has(run(spy, {.stdout_terminal = true}).out, "\033[38;5;"));
+  EXPECT_FALSE(
+      has(run(spy, {.environment = {"NO_COLOR=1"}, .stdout_terminal = true}).out, "\033["));
+}
+
+TEST_F(Cli, SpyAsSvg) {
+  write("a<b>.mtx", small_symmetric);
+  const json found = run({"spy", "a<b>.mtx", "-o", "a.svg", "--json"}).json();
+  EXPECT_EQ(found["cells_occupied"], 5);
+  const std::string svg = read("a.svg");
+  EXPECT_TRUE(begins(svg, "<svg xmlns="));
+  EXPECT_TRUE(has(svg, ">a&lt;b&gt;.mtx</text>"));
+  EXPECT_TRUE(has(svg, ">3 x 3, 5 entries</text>"));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  // The longer side as asked for, and a shorter one that can be seen.
+  const json flat =
+      run({"spy", "gen:dense:n=1,m=5000", "-o", "b.svg", "--size", "480", "--json"}).json();
+  EXPECT_EQ(flat["width"], 480);
+  EXPECT_EQ(flat["height"], 20);
+}
+
+TEST_F(Cli, SpyAsPng) {
+  const auto r = run({"spy", "gen:poisson2d:n=40", "-o", "a.png", "--size", "200"});
+#ifdef LACUNA_HAS_PNG
+  EXPECT_EQ(r.code, 0);
+  const std::string png = read("a.png");
+  EXPECT_TRUE(png.starts_with("\x89PNG\r\n\x1a\n"));
+  const auto side = [&](std::size_t at) {
+    return static_cast<unsigned char>(png[at + 2]) * 256 + static_cast<unsigned char>(png[at + 3]);
+  };
+  EXPECT_EQ(side(16), 200 + 32);
+  EXPECT_EQ(side(20), 200 + 32);
+#else
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(has(r.err, "libpng-dev"));
+  EXPECT_TRUE(files().empty());
+#endif
+}
+
+} // namespace
+} // namespace lacuna::test

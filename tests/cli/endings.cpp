@@ -1,0 +1,107 @@
+// How the program ends when something is in its way.
+#include <csignal>
+#include <filesystem>
+
+#include "cli/program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+const std::vector<std::string> nothing;
+
+TEST_F(Cli, FullStdout) {
+  const std::vector<std::vector<std::string>> prints = {
+      {"--help"},
+      {"--version"},
+      {"info", "gen:dense:n=3,m=3"},
+      {"man"},
+      {"info", "gen:dense:n=3,m=3", "--json"},
+      {"convert", "gen:dense:n=3,m=3", "-o", "-"}};
+  for (const auto& arguments : prints) {
+    const auto r = run(arguments, {.output = "/dev/full"});
+    EXPECT_EQ(r.code, 1) << arguments.front();
+    EXPECT_TRUE(has(r.err, "cannot write standard output: No space left on device"));
+  }
+}
+
+TEST_F(Cli, ReaderWhoHasSeenEnough) {
+  // As shells start programs: the pipe's signal ends it.
+  const auto killed = run({"info", "gen:"}, {.closed_pipe = true});
+  EXPECT_EQ(killed.signal, SIGPIPE);
+  EXPECT_EQ(killed.err, "");
+  // As some supervisors do.
+  for (const std::string command : {"info", "spy"}) {
+    const auto r =
+        run({command, "gen:tridiagonal:n=100"}, {.closed_pipe = true, .ignore_sigpipe = true});
+    EXPECT_EQ(r.signal, 0);
+    EXPECT_EQ(r.code, 0);
+    EXPECT_EQ(r.err, "");
+  }
+  EXPECT_EQ(run({"man"}, {.closed_pipe = true, .ignore_sigpipe = true}).err, "");
+  // A matrix that was asked for and did not arrive is a failure.
+  EXPECT_EQ(
+      run({"convert", "gen:dense", "-o", "-"}, {.closed_pipe = true, .ignore_sigpipe = true}).code,
+      1);
+}
+
+TEST_F(Cli, FullDisk) {
+  std::filesystem::create_symlink("/dev/full", folder_ / "full.mtx");
+  const auto r = run({"convert", "gen:dense:n=9,m=9", "-o", "full.mtx"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.out, "");
+  EXPECT_TRUE(has(r.err, "full.mtx: No space left on device"));
+}
+
+TEST_F(Cli, FolderThatIsNotThere) {
+  for (const std::string name : {"no/a.mtx", "no/a.svg"}) {
+    const auto r =
+        run({name.ends_with("mtx") ? "convert" : "spy", "gen:dense:n=3,m=3", "-o", name});
+    EXPECT_EQ(r.code, 1);
+    EXPECT_TRUE(has(r.err, name + ": No such file or directory"));
+  }
+}
+
+TEST_F(Cli, FailureLeavesTheOldFile) {
+  write("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n9 9 1\n");
+  write("kept.mtx", small_symmetric);
+  EXPECT_EQ(run({"convert", "bad.mtx", "-o", "kept.mtx"}).code, 3);
+  EXPECT_EQ(read("kept.mtx"), small_symmetric);
+  EXPECT_EQ(files(), (std::vector<std::string>{"bad.mtx", "kept.mtx"}));
+}
+
+#ifdef LACUNA_HAS_ZLIB
+/// Compressing this takes a thread a second or more; the bar appears after 0.3 s.
+const std::vector<std::string> slow = {"--threads",          "1",  "convert",
+                                       "gen:poisson3d:n=70", "-o", "a.mtx.gz"};
+
+TEST_F(Cli, SignalsLeaveNoFile) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const auto r = run(slow, {.stderr_terminal = true, .signal = signal, .signal_at = "writing"});
+    EXPECT_EQ(r.signal, signal);
+    EXPECT_EQ(r.out, "");
+    EXPECT_TRUE(r.err.ends_with("\r\033[K")) << r.err;
+    EXPECT_EQ(files(), nothing);
+  }
+}
+
+TEST_F(Cli, ProgressIsShownAndErased) {
+  const auto shown = run(slow, {.stderr_terminal = true});
+  EXPECT_EQ(shown.code, 0);
+  EXPECT_TRUE(has(shown.err, "\rwriting a.mtx.gz "));
+  EXPECT_TRUE(has(shown.err, " %  "));
+  EXPECT_TRUE(shown.err.ends_with("\r\033[K"));
+  EXPECT_FALSE(has(shown.out, "\r"));
+  auto quiet = slow;
+  quiet.emplace_back("--quiet");
+  EXPECT_EQ(run(quiet, {.stderr_terminal = true}).err, "");
+  EXPECT_EQ(run(slow).err, "");
+}
+#endif
+
+/// What is over before a bar is worth looking at shows none.
+TEST_F(Cli, ShortWorkShowsNoProgress) {
+  EXPECT_EQ(run({"info", "gen:dense:n=3,m=3"}, {.stderr_terminal = true}).err, "");
+}
+
+} // namespace
+} // namespace lacuna::test
