@@ -275,23 +275,29 @@ TEST(Writing, FailsWithTheSystemsReason) {
   EXPECT_NE(message(folder / "full.mtx").find("No space left"), std::string::npos);
 }
 
+/// What reading the file fails with.
+std::string refusal(const std::string& file) {
+  try {
+    io::read<double>(ctx, file);
+    return "read";
+  } catch (const bad_input& e) {
+    EXPECT_EQ(e.file(), file);
+    return e.what();
+  }
+}
+
 TEST(Reading, FailsWithTheSystemsReason) {
   const scratch_folder folder;
-  const auto message = [&](const std::string& file) -> std::string {
-    try {
-      io::read<double>(ctx, file);
-      return "read";
-    } catch (const bad_input& e) {
-      EXPECT_EQ(e.file(), file);
-      return e.what();
-    }
-  };
-  EXPECT_NE(message(folder / "none.mtx").find("No such file"), std::string::npos);
-  EXPECT_NE(message(folder.path()).find("Is a directory"), std::string::npos);
+  EXPECT_NE(refusal(folder / "none.mtx").find("No such file"), std::string::npos);
+  EXPECT_NE(refusal(folder.path()).find("Is a directory"), std::string::npos);
+}
+
+TEST(Reading, FailsWherePermissionIsMissing) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  const scratch_folder folder;
   const std::string file = folder.with("a.mtx", "x");
   std::filesystem::permissions(file, std::filesystem::perms::none);
-  EXPECT_NE(message(file).find("Permission denied"), std::string::npos);
+  EXPECT_NE(refusal(file).find("Permission denied"), std::string::npos);
 }
 
 TEST(Reading, TellsItsProgress) {
