@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <pthread.h>
+#include <sanitizer/common_interface_defs.h>
+#include <unistd.h>
 
 #include <lacuna/core/error.hpp>
 #include <lacuna/core/memory.hpp>
@@ -35,10 +38,19 @@ template <class T> void require_sound(const io::file_triplets<T>& read) {
       read.entries);
 }
 
+/// HDF5 runs in a process of its own because it fails on damaged files. That process's end is
+/// expected; libFuzzer, which was copied into it, must not take it for a finding.
+inline void forget_fuzzer_in_children() {
+  static const int once =
+      pthread_atfork(nullptr, nullptr, [] { __sanitizer_set_death_callback([] { _exit(1); }); });
+  static_cast<void>(once);
+}
+
 /// read(ctx, bytes, name, options) is one of the readers.
 template <class Read> void read_bytes(const std::uint8_t* data, std::size_t size, Read read) {
   static const host_context ctx({1});
   set_allocation_hook(may_allocate);
+  forget_fuzzer_in_children();
   io::read_options options;
   options.complex = io::complex_rule::abs;
   try {

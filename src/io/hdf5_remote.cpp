@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -12,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
-
 #include <lacuna/core/error.hpp>
+
+#include "io/deflate.hpp"
 
 namespace lacuna::io {
 namespace {
@@ -140,6 +141,20 @@ private:
   array<char> array_; // follows the reply
 };
 
+/// This process may have no more memory than what it has, some for the library, and what the file
+/// can expand to, in and out of the library.
+void limit_memory(bytes_view file) {
+  long pages = 0;
+  if (std::FILE* const f = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(f, "%ld", &pages) != 1) pages = 0;
+    std::fclose(f);
+  }
+  const rlim_t held = static_cast<rlim_t>(pages) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+  const rlim_t limit = held + (rlim_t{256} << 20) + 2 * most_inflated * file.size();
+  const rlimit memory_limit{limit, limit};
+  if (pages > 0) ::setrlimit(RLIMIT_AS, &memory_limit);
+}
+
 /// Ends quietly whatever happens, and not too late.
 void become_server(int socket, bytes_view file, const std::string& name) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -147,7 +162,8 @@ void become_server(int socket, bytes_view file, const std::string& name) {
     std::signal(s, SIG_DFL);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  const rlim_t seconds = 5 + file.size() / 20000000; // inflating takes less by far
+  limit_memory(file);
+  const rlim_t seconds = 2 + file.size() / 20000000; // inflating takes less by far
   const rlimit time{seconds, seconds};
   ::setrlimit(RLIMIT_CPU, &time);
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); // the C library's last words
