@@ -113,7 +113,8 @@ void output_file::write_at(std::int64_t position, std::string_view bytes) {
 
 std::string output_file::name_for_libraries() {
   if (direct_) return path_;
-  if (temporary_.empty()) put_name(); // HDF5 asks for the real path, which /proc/self/fd does not give
+  if (temporary_.empty())
+    put_name(); // HDF5 asks for the real path, which /proc/self/fd does not give
   return temporary_;
 }
 
