@@ -168,6 +168,8 @@ void print(const std::string& ending, const measured& m, double matrix_bytes) {
 bool run_io(const settings& s) {
   const host_context ctx({s.threads});
   const folder place(s.folder);
+  for (const auto& ending : s.endings)
+    if (!io::is_writable_name("a" + ending)) throw bad_input("--endings: no writer for " + ending);
   const int rounds = s.repeat > 0 ? s.repeat : 5;
   scipy peer;
   fmt::print("lacuna-bench io · files · {} threads\n  {} SciPy      {}\n", ctx.threads(),
@@ -183,7 +185,7 @@ bool run_io(const settings& s) {
     fmt::print("\n{} · {} x {}, {} entries, {} as CSR\n", spec, app::human_count(a.shape().row),
                app::human_count(a.shape().col), app::human_count(a.size()),
                app::human_bytes(static_cast<double>(a.bytes())));
-    for (const char* ending : {".mtx", ".mtx.gz", ".mtx.zst", ".npz", ".mat", ".bsp.h5"}) {
+    for (const auto& ending : s.endings) {
       const measured m = measure(ctx, a, place, ending, rounds, peer);
       if (!m.trouble.empty()) {
         fmt::print("  {}: left out: {}\n", ending, m.trouble);

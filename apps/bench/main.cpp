@@ -49,6 +49,10 @@ void add_options(CLI::App& cli, settings& s) {
       ->option_text("L");
   cli.add_option("--seed", s.seed, "of the vectors; default: 1")->option_text("S");
   cli.add_option("--json", s.json, "keep all figures in FILE")->option_text("FILE");
+  cli.add_option("--endings", s.endings,
+                 "io: formats; default: .mtx,.mtx.gz,.mtx.zst,.npz,.mat,.bsp.h5")
+      ->delimiter(',')
+      ->option_text("E,...");
   cli.add_option("--folder", s.folder, "io: where files are made; default: for temporary ones")
       ->option_text("DIR");
   cli.add_option("--mkl", s.mkl, "libmkl_rt or its folder; default: searched (also: LACUNA_MKL)")

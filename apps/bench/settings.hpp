@@ -23,8 +23,10 @@ struct settings {
   int repeat = 0; ///< 0: the engine's default
   std::vector<std::int64_t> columns = {8, 32};
   std::vector<layout> layouts = {layout::row_major};
-  std::string json;   ///< file; empty: none
-  std::string mkl;    ///< where MKL is; empty: search
+  std::string json; ///< file; empty: none
+  std::string mkl;  ///< where MKL is; empty: search
+  std::vector<std::string> endings = {".mtx", ".mtx.gz", ".mtx.zst",
+                                      ".npz", ".mat",    ".bsp.h5"}; ///< io
   std::string folder; ///< io: where files are made; empty: the system's for temporary ones
   std::uint64_t seed = 1;
 };

@@ -49,13 +49,13 @@ TEST(MatrixMarketText, AnyDoubleKeepsItsBits) {
   const std::string file = folder / "v.mtx";
   const bool held = rc::check("bits", [&](std::vector<std::uint64_t> bits) {
     std::vector<double> v(bits.size());
-    std::memcpy(v.data(), bits.data(), 8 * v.size());
+    if (!v.empty()) std::memcpy(v.data(), bits.data(), 8 * v.size());
     for (double& x : v)
       if (std::isnan(x)) x = std::numeric_limits<double>::quiet_NaN(); // NaNs have one spelling
     io::write_vector(ctx, file, vector_view<const double>(v));
     const auto read = io::read_vector<double>(ctx, file);
     RC_ASSERT(read.size() == static_cast<std::int64_t>(v.size()));
-    RC_ASSERT(v.empty() || std::memcmp(v.data(), read.data(), 8 * v.size()) == 0);
+    if (!v.empty()) RC_ASSERT(std::memcmp(v.data(), read.data(), 8 * v.size()) == 0);
   });
   EXPECT_TRUE(held);
 }
