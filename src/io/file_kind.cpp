@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "io/text.hpp"
+
 namespace lacuna::io {
 namespace {
-
-std::string lower(std::string s) {
-  std::ranges::transform(
-      s, s.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return s;
-}
 
 bool ends_with_any(const std::string& path, std::initializer_list<const char*> endings) {
   return std::ranges::any_of(endings, [&](const char* e) { return path.ends_with(e); });
@@ -30,7 +26,7 @@ bool is_rutherford_boeing_name(const std::string& path) {
 } // namespace
 
 file_kind kind_of_name(const std::string& path) {
-  const std::string name = lower(path);
+  const std::string name = lower_case(path);
   if (name == "-" || ends_with_any(name, {".mtx", ".mtx.gz", ".mtx.zst", ".mm", ".mm.gz"}))
     return file_kind::matrix_market;
   if (name.ends_with(".npz")) return file_kind::npz;
@@ -63,7 +59,7 @@ file_kind kind_of_bytes(std::span<const char> file) {
 std::string archive_stem(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
   for (const char* ending : {".tar.gz", ".tgz", ".tar.zst", ".tar"})
-    if (lower(name).ends_with(ending))
+    if (lower_case(name).ends_with(ending))
       return name.substr(0, name.size() - std::string_view(ending).size());
   return name;
 }

@@ -9,7 +9,7 @@
 
 #include "io/matrix_market.hpp"
 #include "io/parse_number.hpp"
-#include "io/shown.hpp"
+#include "io/text.hpp"
 
 namespace lacuna::io {
 

@@ -6,20 +6,12 @@
 
 #include "io/matrix_market.hpp"
 #include "io/parse_number.hpp"
-#include "io/shown.hpp"
+#include "io/text.hpp"
 
 namespace lacuna::io {
 namespace {
 
 constexpr std::size_t comment_limit = 1 << 16; // bytes of comment that are kept
-
-std::string lower(std::string_view s) {
-  std::string result(s);
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return result;
-}
 
 std::vector<std::string_view> tokens_of(std::string_view line) {
   std::vector<std::string_view> result;
@@ -61,20 +53,20 @@ private:
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3); // byte order mark
     auto words = tokens_of(text);
     while (words.empty()) words = tokens_of(next_line("the line '%%MatrixMarket …'"));
-    const std::string first = lower(words[0]);
+    const std::string first = lower_case(words[0]);
     if (first != "%%matrixmarket" && first != "%matrixmarket")
       fail(fmt::format("'{}' is not '%%MatrixMarket'", shown(words[0])));
     if (words.size() != 5)
       fail(fmt::format("the first line has {} words of the 5 in '%%MatrixMarket matrix "
                        "coordinate|array FIELD SYMMETRY'",
                        words.size()));
-    const std::string object = lower(words[1]);
+    const std::string object = lower_case(words[1]);
     if (object == "vector")
       vector_ = true;
     else if (object != "matrix")
       fail(fmt::format("object '{}' is not matrix", shown(words[1])));
     h_.coordinate = choose<bool>("format", words[2], {{"coordinate", true}, {"array", false}});
-    h_.is_unsigned = lower(words[3]) == "unsigned-integer";
+    h_.is_unsigned = lower_case(words[3]) == "unsigned-integer";
     h_.values = choose<field>("field", words[3],
                               {{"real", field::real},
                                {"double", field::real},
@@ -146,7 +138,7 @@ private:
            std::initializer_list<std::pair<const char*, E>> choices) {
     std::string names;
     for (const auto& [key, meaning] : choices) {
-      if (lower(word) == key) return meaning;
+      if (lower_case(word) == key) return meaning;
       names += (names.empty() ? "" : ", ") + std::string(key);
     }
     fail(fmt::format("{} '{}' is none of {}", what, shown(word), names));

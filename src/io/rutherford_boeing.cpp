@@ -13,6 +13,7 @@
 #include "cpu/rows.hpp"
 #include "io/formats.hpp"
 #include "io/raw_array.hpp"
+#include "io/text.hpp"
 #include <lacuna/core/error.hpp>
 
 namespace lacuna::io {
@@ -326,7 +327,7 @@ header read_header(cursor& at, const read_options& options) {
 
   const std::string_view third = trimmed(at.next());
   std::string type(third.substr(0, 3));
-  for (char& c : type) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  type = lower_case(type);
   static constexpr std::pair<char, field> fields[] = {
       {'r', field::real}, {'i', field::integer}, {'p', field::pattern}, {'c', field::complex}};
   static constexpr std::pair<char, symmetry> structures[] = {{'u', symmetry::general},

@@ -1,4 +1,4 @@
-#include "io/shown.hpp"
+#include "io/text.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +12,13 @@ std::string shown(std::string_view piece) {
     else
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   if (piece.size() > 60) result += "...";
+  return result;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return result;
 }
 
