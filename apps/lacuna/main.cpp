@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
   add_spmv(cli, o, chosen);
   add_transpose(cli, o, chosen);
   add_convert(cli, o, chosen);
+  add_reorder(cli, o, chosen);
   add_demo(cli, o, chosen);
   add_completion(cli, chosen);
   add_man(cli, chosen);

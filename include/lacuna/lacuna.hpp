@@ -15,5 +15,6 @@
 #include <lacuna/op/copy.hpp>
 #include <lacuna/op/multiply.hpp>
 #include <lacuna/op/operand.hpp>
+#include <lacuna/op/reorder.hpp>
 #include <lacuna/op/transpose.hpp>
 #include <lacuna/op/vector.hpp>

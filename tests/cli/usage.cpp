@@ -7,8 +7,8 @@
 namespace lacuna::test {
 namespace {
 
-const std::vector<std::string> commands = {"info",    "spy",  "plan",       "spmv", "transpose",
-                                           "convert", "demo", "completion", "man"};
+const std::vector<std::string> commands = {"info",    "spy",     "plan", "spmv",       "transpose",
+                                           "convert", "reorder", "demo", "completion", "man"};
 
 TEST_F(Cli, AloneItShowsShortHelp) {
   const auto r = run({});

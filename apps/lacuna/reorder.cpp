@@ -1,0 +1,172 @@
+// lacuna reorder A --method rcm|band-k: bandwidth before and after, the matrix in the new order.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "common/clock.hpp"
+#include "common/exit.hpp"
+#include "common/options.hpp"
+#include "common/text.hpp"
+#include "io/output_file.hpp"
+#include "lacuna/command.hpp"
+#include <lacuna/op/reorder.hpp>
+#include <lacuna/plan/statistics.hpp>
+
+namespace lacuna::app {
+namespace {
+
+enum class method { rcm, band_k };
+
+struct settings {
+  std::string matrix, output, permutation;
+  method by = method::rcm;
+  std::vector<std::int64_t> sizes = {96};
+  bool general = false;
+  io::read_options read;
+};
+
+struct outcome {
+  matrix_statistics before, after;
+  std::vector<std::int64_t> groups; ///< super-rows, super-super-rows, …
+  double seconds = 0;               ///< to find the order
+  double permute_seconds = 0;
+};
+
+/// Line i is the row of A, counted from 1, that became row i.
+template <class I> void write_permutation(const std::string& path, const permutation<I>& p) {
+  io::output_file file(path);
+  std::string text = fmt::format("%%MatrixMarket matrix array integer general\n{} 1\n", p.size());
+  for (const I old : p.new_to_old()) {
+    fmt::format_to(std::back_inserter(text), "{}\n", std::int64_t{old} + 1);
+    if (text.size() < (1U << 20)) continue;
+    file.write(text);
+    text.clear();
+  }
+  file.write(text);
+  file.commit();
+}
+
+template <class T, class I, class O>
+outcome reorder(const options& o, const host_context& ctx, const settings& s, const csr<T, I, O>& a,
+                const io::file_info& about) {
+  outcome found;
+  permutation<I> p;
+  const stopwatch ordering;
+  if (s.by == method::rcm) {
+    p = reverse_cuthill_mckee(ctx, a);
+  } else {
+    auto ordered = band_k(ctx, a, s.sizes);
+    p = std::move(ordered.order);
+    for (const auto& starts : ordered.starts) found.groups.push_back(starts.size() - 1);
+  }
+  found.seconds = ordering.seconds();
+  const stopwatch permuting;
+  const csr<T, I, O> b = permute(ctx, a, p);
+  found.permute_seconds = permuting.seconds();
+  found.before = statistics(ctx, a);
+  found.after = statistics(ctx, b);
+  if (!s.output.empty()) write_like(o, ctx, s.output, b.view(), about, s.general);
+  if (!s.permutation.empty()) write_permutation(s.permutation, p);
+  return found;
+}
+
+void report(const options& o, const host_context& ctx, const settings& s, const outcome& found) {
+  const char* const name = s.by == method::rcm ? "rcm" : "band-k";
+  if (o.json) {
+    print_json({{"command", "reorder"},
+                {"matrix", s.matrix},
+                {"output", s.output.empty() ? json() : json(s.output)},
+                {"permutation", s.permutation.empty() ? json() : json(s.permutation)},
+                {"method", name},
+                {"rows", found.before.rows},
+                {"cols", found.before.cols},
+                {"nnz", found.before.entries},
+                {"bandwidth_before", found.before.bandwidth()},
+                {"bandwidth_after", found.after.bandwidth()},
+                {"profile_before", found.before.profile},
+                {"profile_after", found.after.profile},
+                {"groups", found.groups},
+                {"seconds", found.seconds},
+                {"permute_seconds", found.permute_seconds},
+                {"device", engine_name(ctx)}});
+    return;
+  }
+  std::FILE* const to = s.output == "-" || s.permutation == "-" ? stderr : stdout;
+  if (o.quiet) {
+    if (to == stdout && s.output.empty())
+      fmt::print(to, "bandwidth {} -> {}\n", found.before.bandwidth(), found.after.bandwidth());
+    return;
+  }
+  const auto& m = found.before;
+  fmt::print(to, "{}: {}; {} in {}, permuted in {}, on {}\n", s.matrix,
+             human_shape(m.rows, m.cols, m.entries), name, human_seconds(found.seconds),
+             human_seconds(found.permute_seconds), engine_text(ctx));
+  fmt::print(to, "  bandwidth  {} -> {}\n", m.bandwidth(), found.after.bandwidth());
+  fmt::print(to, "  profile    {} -> {}\n", human_count(m.profile),
+             human_count(found.after.profile));
+  std::string level = "super-rows";
+  auto members = static_cast<double>(m.rows);
+  for (const std::int64_t groups : found.groups) {
+    fmt::print(to, "  {} {}, of {:.1f} on average\n", groups, level,
+               groups == 0 ? 0 : members / static_cast<double>(groups));
+    level.insert(0, "super-");
+    members = static_cast<double>(groups);
+  }
+}
+
+int run(const options& o, const settings& s) {
+  require_one_result(o, s.output);
+  if (s.permutation == "-" && (o.json || s.output == "-"))
+    throw CLI::ValidationError("--permutation", "standard output is taken; name a file");
+  const host_context ctx = host_only(o);
+  return with_values(o.values, [&](auto zero) {
+    using T = decltype(zero);
+    const auto loaded = load_matrix<T>(ctx, s.matrix, s.read, shows_progress(o));
+    const auto& about = loaded.about;
+    if (about.rows != about.cols)
+      throw size_mismatch(fmt::format("reorder: {} is {} x {}; rows and columns are renumbered "
+                                      "alike, so it must be square",
+                                      s.matrix, about.rows, about.cols));
+    const outcome found =
+        std::visit([&](const auto& a) { return reorder(o, ctx, s, a, about); }, loaded.matrix);
+    report(o, ctx, s, found);
+    return static_cast<int>(exit_done);
+  });
+}
+
+} // namespace
+
+void add_reorder(CLI::App& cli, const options& o, action& chosen) {
+  auto* command =
+      cli.add_subcommand("reorder", "rows and columns renumbered for a small bandwidth");
+  const auto s = std::make_shared<settings>();
+  add_matrix(*command, s->matrix);
+  add_choice<method>(*command, "--method", s->by,
+                     {{"rcm", method::rcm}, {"band-k", method::band_k}},
+                     "rcm (default): reverse Cuthill-McKee; band-k: with super-rows")
+      ->option_text("M");
+  command
+      ->add_option("--sizes", s->sizes,
+                   "band-k: rows in a super-row, super-rows in a super-super-row, ...; default: 96")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->option_text("N[,N...]");
+  add_output(*command, s->output, "write the reordered matrix there; - is stdout");
+  command->add_option("--permutation", s->permutation, "write the old row of each new row there")
+      ->check(CLI::Validator(
+          [](const std::string& text) -> std::string {
+            return text == "-" || text.ends_with(".mtx") ? "" : "'" + text + "' must end in .mtx";
+          },
+          ""))
+      ->option_text("FILE");
+  command->add_flag("--general", s->general, "store both triangles of a symmetric matrix");
+  add_read_options(*command, s->read);
+  command->footer(
+      "Rows and columns are renumbered alike: B = P A P^T. The matrix must be square; "
+      "its\npattern need not be symmetric.\n\n"
+      "Examples:\n"
+      "  lacuna reorder gen:mesh2d:shuffle=1\n"
+      "  lacuna reorder A.mtx --method band-k --sizes 96,8 -o B.mtx --permutation p.mtx");
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+}
+
+} // namespace lacuna::app
