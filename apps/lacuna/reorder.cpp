@@ -146,7 +146,7 @@ void add_reorder(CLI::App& cli, const options& o, action& chosen) {
       ->option_text("M");
   command
       ->add_option("--sizes", s->sizes,
-                   "band-k: rows in a super-row, super-rows in a super-super-row, ...; default: 96")
+                   "band-k: sizes of super-rows and of their groups; default: 96")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->option_text("N[,N...]");
