@@ -235,49 +235,53 @@ hdf5_array hdf5_reader::read(const host_context& ctx, const std::string& path) c
   return result;
 }
 
-std::optional<std::string> hdf5_reader::text_attribute(const std::string& path,
-                                                       const std::string& name) const {
+/// One element of the class that is asked for; nothing if there is no such attribute.
+std::optional<hdf5_reader::attribute> hdf5_reader::open_attribute(const std::string& path,
+                                                                  const std::string& name,
+                                                                  H5T_class_t wanted) const {
   const hdf5_handle object = open(path);
   if (H5Aexists(object.id(), name.c_str()) <= 0) return {};
-  const hdf5_handle attribute(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT));
-  const hdf5_handle type(attribute ? H5Aget_type(attribute.id()) : H5I_INVALID_HID);
-  const hdf5_handle space(attribute ? H5Aget_space(attribute.id()) : H5I_INVALID_HID);
-  if (!type || !space) fail("attribute " + name + " of " + path + " is damaged");
-  if (H5Tget_class(type.id()) != H5T_STRING || H5Sget_simple_extent_npoints(space.id()) != 1)
+  attribute found{hdf5_handle(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT)), {}};
+  if (!found.value) fail_attribute(path, name);
+  found.type = hdf5_handle(H5Aget_type(found.value.id()));
+  const hdf5_handle space(H5Aget_space(found.value.id()));
+  if (!found.type || !space) fail_attribute(path, name);
+  if (H5Tget_class(found.type.id()) != wanted || H5Sget_simple_extent_npoints(space.id()) != 1)
     return {};
-  if (H5Tis_variable_str(type.id()) > 0) {
-    const hdf5_handle character(H5Tget_super(type.id()));
-    if (!character || H5Tget_size(character.id()) != 1)
-      fail("attribute " + name + " of " + path + " is damaged");
+  return found;
+}
+
+void hdf5_reader::fail_attribute(const std::string& path, const std::string& name) const {
+  fail("attribute " + name + " of " + path + " is damaged");
+}
+
+std::optional<std::string> hdf5_reader::text_attribute(const std::string& path,
+                                                       const std::string& name) const {
+  const auto a = open_attribute(path, name, H5T_STRING);
+  if (!a) return {};
+  if (H5Tis_variable_str(a->type.id()) > 0) {
+    const hdf5_handle character(H5Tget_super(a->type.id()));
+    if (!character || H5Tget_size(character.id()) != 1) fail_attribute(path, name);
     char* text = nullptr;
-    if (H5Aread(attribute.id(), type.id(), &text) < 0)
-      fail("attribute " + name + " of " + path + " is damaged");
+    if (H5Aread(a->value.id(), a->type.id(), &text) < 0) fail_attribute(path, name);
     std::string result = text == nullptr ? "" : text;
     H5free_memory(text);
     return result;
   }
-  const std::size_t size = H5Tget_size(type.id());
-  if (size == 0 || size > bytes_.size()) fail("attribute " + name + " of " + path + " is damaged");
+  const std::size_t size = H5Tget_size(a->type.id());
+  if (size == 0 || size > bytes_.size()) fail_attribute(path, name);
   std::string result(size, '\0');
-  if (H5Aread(attribute.id(), type.id(), result.data()) < 0)
-    fail("attribute " + name + " of " + path + " is damaged");
+  if (H5Aread(a->value.id(), a->type.id(), result.data()) < 0) fail_attribute(path, name);
   result.resize(std::strlen(result.c_str()));
   return result;
 }
 
 std::optional<std::int64_t> hdf5_reader::integer_attribute(const std::string& path,
                                                            const std::string& name) const {
-  const hdf5_handle object = open(path);
-  if (H5Aexists(object.id(), name.c_str()) <= 0) return {};
-  const hdf5_handle attribute(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT));
-  const hdf5_handle type(attribute ? H5Aget_type(attribute.id()) : H5I_INVALID_HID);
-  const hdf5_handle space(attribute ? H5Aget_space(attribute.id()) : H5I_INVALID_HID);
-  if (!type || !space) fail("attribute " + name + " of " + path + " is damaged");
-  if (H5Tget_class(type.id()) != H5T_INTEGER || H5Sget_simple_extent_npoints(space.id()) != 1)
-    return {};
+  const auto a = open_attribute(path, name, H5T_INTEGER);
+  if (!a) return {};
   std::int64_t result = 0; // the library makes 2^63 - 1 of what does not fit
-  if (H5Aread(attribute.id(), H5T_NATIVE_INT64, &result) < 0)
-    fail("attribute " + name + " of " + path + " is damaged");
+  if (H5Aread(a->value.id(), H5T_NATIVE_INT64, &result) < 0) fail_attribute(path, name);
   return result;
 }
 

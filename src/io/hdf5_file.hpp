@@ -85,7 +85,13 @@ public:
                                                               const std::string& name) const;
 
 private:
+  struct attribute {
+    hdf5_handle value, type;
+  };
   [[nodiscard]] hdf5_handle open(const std::string& path) const;
+  [[nodiscard]] std::optional<attribute>
+  open_attribute(const std::string& path, const std::string& name, H5T_class_t wanted) const;
+  [[noreturn]] void fail_attribute(const std::string& path, const std::string& name) const;
   [[noreturn]] void fail(const std::string& what) const;
 
   bytes_view bytes_;

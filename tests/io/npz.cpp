@@ -196,11 +196,8 @@ std::string deflated(const std::string& bytes) {
 TEST_F(NpzFile, ReadsDeflatedMembersIfZlibIsThere) {
   const std::string data = list(reals{1, 2, 3});
   const auto with_data = [&](const member& m) { return file(csr_file({m})); };
-  try {
-    EXPECT_EQ(entries_of(with_data({"data.npy", data, deflated(data), 8})), "0,0=1 0,2=2 1,1=3");
-  } catch (const unsupported& e) {
-    GTEST_SKIP() << e.what();
-  }
+  if (!has_zlib()) GTEST_SKIP() << "this build lacks zlib";
+  EXPECT_EQ(entries_of(with_data({"data.npy", data, deflated(data), 8})), "0,0=1 0,2=2 1,1=3");
   expect_refused(with_data({"data.npy", data, "\7\7\7\7", 8}), "damaged");
   expect_refused(with_data({"data.npy", data, deflated(data).substr(0, 20), 8}), "cut off");
   expect_refused(with_data({"data.npy", data, deflated(data), 8, 0, 90}), "were promised");
