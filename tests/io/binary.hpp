@@ -79,20 +79,4 @@ template <class C> void expect_round_trips(const std::string& ending) {
 
 using host_configs = internal::all_on<host_engine>;
 
-/// Whether this build has the libraries.
-inline bool has_hdf5() {
-#ifdef LACUNA_HAS_HDF5
-  return true;
-#else
-  return false;
-#endif
-}
-inline bool has_zlib() {
-#ifdef LACUNA_HAS_ZLIB
-  return true;
-#else
-  return false;
-#endif
-}
-
 } // namespace lacuna::test

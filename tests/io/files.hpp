@@ -12,6 +12,31 @@ namespace lacuna::test {
 
 inline const std::filesystem::path data_folder = LACUNA_TEST_DATA;
 
+// Whether this build has the libraries.
+#ifdef LACUNA_HAS_ZLIB
+constexpr bool has_zlib() { return true; }
+#else
+constexpr bool has_zlib() { return false; }
+#endif
+#ifdef LACUNA_HAS_ZSTD
+constexpr bool has_zstd() { return true; }
+#else
+constexpr bool has_zstd() { return false; }
+#endif
+#ifdef LACUNA_HAS_HDF5
+constexpr bool has_hdf5() { return true; }
+#else
+constexpr bool has_hdf5() { return false; }
+#endif
+
+/// Of Matrix Market files that this build can compress.
+inline std::vector<std::string> packed_endings() {
+  std::vector<std::string> result;
+  if (has_zlib()) result.emplace_back(".mtx.gz");
+  if (has_zstd()) result.emplace_back(".mtx.zst");
+  return result;
+}
+
 /// The fields of each line of a .tsv file that is not a comment.
 inline std::vector<std::vector<std::string>> read_table(const std::filesystem::path& file) {
   std::vector<std::vector<std::string>> result;

@@ -222,10 +222,8 @@ TEST_F(MatFile, RefusesDamagedFiles) {
   expect_refused(file(good + "abc"), "cut off");
   expect_refused(file(with(good, b.numbers(integers{5, 12}), b.numbers(integers{5, 0x7fffffff}))),
                  "cut off");
-  try {
+  if (has_zlib())
     expect_refused(file(b.header() + b.numbers(integers{15, 8}) + "notzlib!"), "damaged");
-  } catch (const unsupported&) { // without zlib
-  }
 }
 
 TEST_F(MatFile, SurvivesEveryCutAndEveryChangedByte) {

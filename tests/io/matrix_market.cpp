@@ -27,12 +27,13 @@ TYPED_TEST(MatrixMarket, WritingAndReadingIsTheIdentity) {
   using O = typename TypeParam::offset;
   const auto& ctx = host_engine::context();
   const scratch_folder folder;
-  for (const char* ending : {".mtx", ".mtx.gz", ".mtx.zst"}) {
-    // Compression sees text, whatever types it was made from.
-    if (ending != std::string(".mtx") &&
-        !std::is_same_v<TypeParam, on<host_engine, double, std::int32_t, std::int32_t>>)
-      continue;
-    const std::string file = folder / (std::string("a") + ending);
+  // Compression sees text, whatever types it was made from.
+  auto endings = std::is_same_v<TypeParam, on<host_engine, double, std::int32_t, std::int32_t>>
+                     ? packed_endings()
+                     : std::vector<std::string>{};
+  endings.emplace_back(".mtx");
+  for (const std::string& ending : endings) {
+    const std::string file = folder / ("a" + ending);
     for (const triplets& m : battery()) {
       SCOPED_TRACE(m.name + ending);
       const auto a = merge_duplicates(ctx, make_csr<T, I, O>(m));
@@ -98,11 +99,11 @@ TEST(MatrixMarketText, ThreadsAndStreamsGiveTheSameMatrix) {
   EXPECT_GT(one.size(), 149000);
   for (const int threads : {2, 3, 8})
     expect_same(io::read_csr<double>(host_context({threads}), file), one);
-  io::write(ctx, folder / "b.mtx.gz", one);
-  io::write(ctx, folder / "b.mtx.zst", one);
-  for (const char* packed : {"b.mtx.gz", "b.mtx.zst"})
+  for (const std::string& ending : packed_endings()) {
+    io::write(ctx, folder / ("b" + ending), one);
     for (const int threads : {1, 4})
-      expect_same(io::read_csr<double>(host_context({threads}), folder / packed), one);
+      expect_same(io::read_csr<double>(host_context({threads}), folder / ("b" + ending)), one);
+  }
 }
 
 TEST(MatrixMarketText, LateFaultsHaveTheirLine) {
@@ -238,6 +239,7 @@ TEST(MatrixMarketText, VectorsAreOneColumnOrOneRow) {
 }
 
 TEST(MatrixMarketText, ArchivesHoldMatrixAndRightHandSide) {
+  if (!has_zlib()) GTEST_SKIP() << "this build lacks zlib";
   const std::string file = data_folder / "odd/archive.tar.gz";
   const auto b = io::read_vector<double>(ctx, file);
   EXPECT_EQ(std::vector<double>(b.begin(), b.end()), (std::vector<double>{3, 4}));
