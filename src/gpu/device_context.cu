@@ -39,6 +39,9 @@ struct destroy_stream {
 struct destroy_pool {
   void operator()(cudaMemPool_t pool) const { (void)cudaMemPoolDestroy(pool); }
 };
+struct free_device {
+  void operator()(double* p) const { (void)cudaFree(p); }
+};
 } // namespace
 
 /// Owns the stream (if it made it) and the pool; arrays hold a reference, so it outlives them.
@@ -47,6 +50,7 @@ struct device_context::state {
   std::unique_ptr<CUstream_st, destroy_stream> own_stream;
   cudaStream_t stream = nullptr;
   std::unique_ptr<std::remove_pointer_t<cudaMemPool_t>, destroy_pool> pool;
+  std::unique_ptr<double, free_device> partial_sums; // and the tickets behind them
   device_properties properties;
 
   explicit state(const device_options& options) : device(options.device) {
@@ -85,6 +89,11 @@ struct device_context::state {
       check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
       own_stream.reset(stream);
     }
+    constexpr std::size_t bytes = ticket_count * (sizeof(double) + sizeof(unsigned));
+    double* made_sums = nullptr;
+    check(cudaMalloc(&made_sums, bytes), "cudaMalloc");
+    partial_sums.reset(made_sums);
+    check(cudaMemset(made_sums, 0, bytes), "cudaMemset");
   }
 };
 
@@ -100,6 +109,10 @@ int device_count() noexcept {
 device_context::context(device_options options) : state_(std::make_shared<state>(options)) {}
 int device_context::device() const noexcept { return state_->device; }
 CUstream_st* device_context::stream() const noexcept { return state_->stream; }
+double* device_context::partial_sums() const noexcept { return state_->partial_sums.get(); }
+unsigned* device_context::tickets() const noexcept {
+  return reinterpret_cast<unsigned*>(partial_sums() + ticket_count);
+}
 const device_properties& device_context::properties() const noexcept { return state_->properties; }
 
 void device_context::synchronize() const {

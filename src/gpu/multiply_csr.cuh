@@ -8,9 +8,9 @@ namespace lacuna::gpu {
 
 /// The arguments of the kernels: raw pointers and strides, passed by value. Column j of X is at
 /// x + j x_stride, and so for Z and Y; one vector is one column.
-template <class T, class I, class O> struct multiply_arguments {
+template <class T, class I, class O, class Columns = const I*> struct multiply_arguments {
   const O* rowptr;
-  const I* colind;
+  Columns colind;
   const T* values;
   const T* x;
   const T* z; // may be y

@@ -75,6 +75,12 @@ public:
   [[nodiscard]] void* allocate(std::size_t bytes) const;
   void deallocate(void* p, std::size_t bytes) const noexcept;
 
+  /// For kernels whose warps must know who is last: counters in device memory that a kernel finds 0
+  /// and leaves 0, and as many doubles. Kernels on one stream run one after another and share them.
+  static constexpr std::int64_t ticket_count = 1 << 16;
+  [[nodiscard]] unsigned* tickets() const noexcept;
+  [[nodiscard]] double* partial_sums() const noexcept;
+
 private:
   struct state;
   std::shared_ptr<const state> state_;

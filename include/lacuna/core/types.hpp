@@ -17,6 +17,9 @@ using offset_t = std::int32_t;
 #define LACUNA_FOR_EACH_INDEX(X)                                                                   \
   X(std::int32_t, std::int32_t)                                                                    \
   X(std::int32_t, std::int64_t) X(std::int64_t, std::int32_t) X(std::int64_t, std::int64_t)
+/// (value, column) pairs, for what has no offsets.
+#define LACUNA_FOR_EACH_PAIR(X)                                                                    \
+  X(float, std::int32_t) X(float, std::int64_t) X(double, std::int32_t) X(double, std::int64_t)
 #define LACUNA_FOR_EACH_TYPE(X)                                                                    \
   X(float, std::int32_t, std::int32_t)                                                             \
   X(float, std::int32_t, std::int64_t)                                                             \

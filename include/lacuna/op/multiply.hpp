@@ -123,6 +123,39 @@ void multiply_dense(const context<S>& ctx, const operation_info_t* info,
   run(t.view());
 }
 
+/// A vector as a matrix of one column; a dense matrix as it is.
+template <class T, space S> dense_view<T, S> as_columns(vector_view<T, S> x) {
+  return {x.data(), {x.size(), 1}, layout::column_major};
+}
+template <class T, space S> dense_view<T, S> as_columns(dense_view<T, S> x) { return x; }
+
+/// Y = alpha A X + beta Z with A in a format made for multiplication alone: checks, then
+/// multiply_format, which the format's header declares.
+template <class View, space S, class X, class Y>
+void multiply_product(const context<S>& ctx, product_operand<View> a, dense_operand<X> x,
+                      dense_operand<X> z, Y y) {
+  using T = typename View::scalar_type;
+  if (a.transposed)
+    throw unsupported("multiply: this format multiplies in one direction; plan() with "
+                      "transposed_multiplies, or make it from the transposed matrix");
+  const auto x_columns = as_columns(x.x), z_columns = as_columns(z.x);
+  const auto y_columns = as_columns(y);
+  const auto [rows, cols] = a.a.shape();
+  require_same_size("multiply", "x", x_columns.shape().row, "columns of A", cols);
+  require_same_size("multiply", "y", y_columns.shape().row, "rows of A", rows);
+  require_same_size("multiply", "columns of X", x_columns.shape().col, "columns of Y",
+                    y_columns.shape().col);
+  if (z.alpha != 0) {
+    require_same_size("multiply", "z", z_columns.shape().row, "y", y_columns.shape().row);
+    require_same_size("multiply", "columns of Z", z_columns.shape().col, "columns of Y",
+                      y_columns.shape().col);
+  }
+  require_apart<T>("multiply", "x", x_columns.data(), extent(x_columns), "y", y_columns.data(),
+                   extent(y_columns));
+  multiply_format(ctx, static_cast<T>(a.alpha * x.alpha), a.a, x_columns, static_cast<T>(z.alpha),
+                  z_columns, y_columns);
+}
+
 /// Unwraps operands and picks the vector or the dense form; Z may be `no_addend`.
 struct no_addend {};
 template <space S, class A, class X, class Z, class Y>
@@ -146,7 +179,9 @@ void multiply_unwrapped(const context<S>& ctx, const operation_info_t* info, con
       static_assert(Z_op::memory_space != S || !std::is_same_v<typename Z_op::scalar_type, T>,
                     "lacuna: the addend must be a vector where x is, a dense matrix where X is");
   }
-  if constexpr (requires { x_op.x.ld(); })
+  if constexpr (requires { typename decltype(a_op.a)::product_format; })
+    multiply_product(ctx, a_op, x_op, z_op, y_view);
+  else if constexpr (requires { x_op.x.ld(); })
     multiply_dense(ctx, info, a_op, x_op, z_op, y_view);
   else
     multiply_vector(ctx, info, a_op, x_op, z_op, y_view);

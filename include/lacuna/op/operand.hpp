@@ -66,6 +66,18 @@ vector_view<const std::ranges::range_value_t<R>, space::host> const_view(const R
 template <class T>
   requires(is_operand_view<T>::value)
 T const_view(T a) { return a; }
+/// The formats made for multiplication alone: ell_csr, csr_k, packed_csr.
+template <class T> inline constexpr bool is_product_format = requires {
+  typename T::product_format;
+};
+template <class A>
+  requires(is_product_format<A>)
+auto const_view(const A& a) {
+  if constexpr (requires { a.view(); })
+    return a.view();
+  else
+    return a;
+}
 
 /// The writable view of an output, which is passed on as it came: a const owner or a temporary
 /// container does not fit, a temporary view does.
@@ -111,6 +123,16 @@ template <class T, class I, class O, space S> struct matrix_operand {
   std::int64_t rows() const { return transposed ? a.shape().col : a.shape().row; }
   std::int64_t cols() const { return transposed ? a.shape().row : a.shape().col; }
 };
+/// alpha * a for a format made for multiplication alone, which has one direction.
+template <class View> struct product_operand {
+  using scalar_type = typename View::scalar_type;
+  using index_type = typename View::index_type;
+  using offset_type = std::int64_t;
+  static constexpr space memory_space = View::memory_space;
+  View a;
+  double alpha = 1;
+  bool transposed = false;
+};
 /// alpha * x for a vector or a dense matrix.
 template <class View> struct dense_operand {
   using scalar_type = std::remove_const_t<std::remove_pointer_t<decltype(View{}.data())>>;
@@ -127,6 +149,9 @@ template <class T, class I, class O, space S>
 matrix_operand<T, I, O, S> as_operand(csc_view<const T, I, O, S> a) {
   return {a.transpose(), 1, true};
 }
+template <class View>
+  requires(is_product_format<View>)
+product_operand<View> as_operand(View a) { return {a}; }
 template <class T, space S>
 dense_operand<vector_view<const T, S>> as_operand(vector_view<const T, S> x) {
   return {x};

@@ -1,0 +1,230 @@
+// CSR to ell_csr on the host: rows are dealt out to slices, each slice is looked at once
+// to find its steps and packing, and once more to fill it. Slices are shared out to threads.
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "cpu/ell_csr_rows.hpp"
+#include "cpu/rows.hpp"
+#include "cpu/scatter.hpp"
+
+namespace lacuna {
+
+ell_csr_options paper_thresholds(std::int64_t short_rows, std::int64_t short_entries) {
+  ell_csr_options o;
+  o.window = ell_csr_options::none;
+  if (short_rows == 0) {
+    o.long_row = 1;
+    o.piece = std::int64_t{32} * 32;
+    return o;
+  }
+  const std::int64_t mean = short_entries / short_rows;
+  o.long_row = std::min<std::int64_t>(mean / 32 * 32 + 32, 256);
+  o.lane_entries = std::clamp<std::int64_t>(mean, 6, 32);
+  o.piece = 32 * o.lane_entries;
+  return o;
+}
+
+namespace cpu {
+namespace {
+
+constexpr std::int64_t slice_grain = 64; // slices for one more thread
+
+/// What the lanes of a slice still have to read: entries at[l], at[l] + stride, … below end[l].
+template <class T, class I, class O> struct slice_walk {
+  csr_view<const T, I, O> a;
+  std::int64_t stride = 1;
+  std::int64_t at[slice_lanes], end[slice_lanes];
+
+  slice_walk(csr_view<const T, I, O> matrix, const slice_rows<I>& of, std::int64_t slice,
+             std::int64_t piece)
+      : a(matrix) {
+    const auto* rowptr = a.rowptr().data();
+    const std::int64_t pieces = of.pieces.size(), rows = a.shape().row;
+    if (slice < pieces) {
+      const row_piece<I> p = of.pieces[slice];
+      const std::int64_t begin = rowptr[p.row], last = rowptr[p.row + 1];
+      const std::int64_t length = detail::piece_length(last - begin, piece);
+      const std::int64_t from = begin + (slice - p.first) * length;
+      stride = slice_lanes;
+      for (int l = 0; l < slice_lanes; ++l) {
+        at[l] = from + l;
+        end[l] = std::min(from + length, last);
+      }
+      return;
+    }
+    slice -= pieces;
+    const int log = of.logs.empty() ? 0 : of.logs[slice];
+    stride = std::int64_t{1} << log;
+    for (int l = 0; l < slice_lanes; ++l) {
+      std::int64_t row = slice * slice_lanes + (l >> log);
+      if (!of.rows.empty())
+        row = of.rows[row];
+      else if (row >= rows)
+        row = -1;
+      at[l] = row < 0 ? 0 : rowptr[row] + l % stride;
+      end[l] = row < 0 ? 0 : rowptr[row + 1];
+    }
+  }
+  [[nodiscard]] bool has(int l) const { return at[l] < end[l]; }
+  [[nodiscard]] std::int64_t column(int l) const { return a.colind()[at[l]]; }
+
+  /// The next step: its base and lanes. Diagonal: the smallest column - lane that is left.
+  ell_step<std::int64_t> next(bool diagonal) const {
+    ell_step<std::int64_t> step{std::numeric_limits<std::int64_t>::max(), 0};
+    for (int l = 0; l < slice_lanes; ++l)
+      if (has(l)) step.base = std::min(step.base, column(l) - (diagonal ? l : 0));
+    for (int l = 0; l < slice_lanes; ++l)
+      if (has(l) && (!diagonal || column(l) - l == step.base)) step.mask |= std::uint64_t{1} << l;
+    return step;
+  }
+  void advance(std::uint64_t lanes) {
+    for (int l = 0; l < slice_lanes; ++l)
+      if ((lanes >> l & 1U) != 0) at[l] += stride;
+  }
+};
+
+template <class T, class I, class O>
+detail::slice_widths measure_slice(const slice_walk<T, I, O>& whole) {
+  detail::slice_widths found;
+  std::int64_t spread = 0;
+  for (auto walk = whole;; ++found.plain_steps) {
+    const auto step = walk.next(false);
+    if (step.mask == 0) break;
+    for (int l = 0; l < slice_lanes; ++l)
+      if (walk.has(l)) spread = std::max(spread, walk.column(l) - step.base);
+    walk.advance(step.mask);
+  }
+  found.plain_kind = static_cast<std::int64_t>(detail::packing_for(spread));
+  const auto bytes = [](packing kind) { return detail::step_bytes(kind, sizeof(T), sizeof(I)); };
+  const std::int64_t most = found.plain_steps * bytes(detail::packing_for(spread));
+  auto walk = whole;
+  while (whole.stride == 1 && found.diagonals * bytes(packing::diagonal) < most) {
+    const auto step = walk.next(true);
+    if (step.mask == 0) return found;
+    walk.advance(step.mask);
+    ++found.diagonals;
+  }
+  if (most > 0) found.diagonals = detail::slice_widths::too_many;
+  return found;
+}
+
+/// The steps and packing of one slice, in the place of its offsets.
+ell_slice choose_packing(const detail::slice_widths& found, bool packed) {
+  if (!packed) return {found.plain_steps, static_cast<std::int64_t>(packing::full)};
+  if (found.diagonals < detail::slice_widths::too_many)
+    return {found.diagonals, static_cast<std::int64_t>(packing::diagonal)};
+  return {found.plain_steps, found.plain_kind};
+}
+
+template <class D> void put_columns(unsigned char* to, const std::uint64_t* distance) {
+  for (int l = 0; l < slice_lanes; ++l) {
+    const D d = static_cast<D>(distance[l]);
+    std::memcpy(to + static_cast<std::size_t>(l) * sizeof d, &d, sizeof d);
+  }
+}
+
+template <class T, class I, class O>
+void fill_slice(slice_walk<T, I, O> walk, const ell_slice& slice, std::int64_t end,
+                ell_step<I>* steps, unsigned char* columns, T* values) {
+  const packing kind = slice.kind();
+  unsigned char* to = columns + slice.first_byte();
+  for (std::int64_t k = slice.step; k < end; ++k) {
+    auto step = walk.next(kind == packing::diagonal);
+    if (step.mask == 0) step.base = 0; // a step added to make slices even
+    steps[k] = {static_cast<I>(step.base), static_cast<std::make_unsigned_t<I>>(step.mask)};
+    std::uint64_t distance[slice_lanes] = {};
+    for (int l = 0; l < slice_lanes; ++l) {
+      const bool on = (step.mask >> l & 1U) != 0;
+      values[slice_lanes * k + l] = on ? walk.a.values()[walk.at[l]] : T{0};
+      if (on) distance[l] = static_cast<std::uint64_t>(walk.column(l) - step.base);
+    }
+    if (kind == packing::bits8) put_columns<std::uint8_t>(to, distance);
+    if (kind == packing::bits16) put_columns<std::uint16_t>(to, distance);
+    if (kind == packing::full) put_columns<std::make_unsigned_t<I>>(to, distance);
+    to += detail::step_column_bytes(kind, sizeof(I));
+    walk.advance(step.mask);
+  }
+}
+
+/// Turns the steps and packings of slices into places; makes slices even where that costs little.
+template <class T, class I>
+void place_slices(ell_csr<T, I>& result, const std::vector<detail::slice_widths>& parts,
+                  bool may_be_even) {
+  const std::int64_t count = result.slices.size() - 1;
+  const auto bytes_of = [](const ell_slice& s) {
+    return s.step * detail::step_bytes(s.kind(), sizeof(T), sizeof(I));
+  };
+  if (may_be_even) {
+    std::int64_t bytes = 0;
+    for (std::int64_t s = 0; s < count; ++s) bytes += bytes_of(result.slices[s]);
+    detail::slice_widths largest;
+    for (const auto& part : parts) {
+      largest.plain_steps = std::max(largest.plain_steps, part.plain_steps);
+      largest.plain_kind = std::max(largest.plain_kind, part.plain_kind);
+      largest.diagonals = std::max(largest.diagonals, part.diagonals);
+    }
+    result.even = detail::choose_even(count, bytes, largest, sizeof(T), sizeof(I));
+  }
+  const even_slices even = result.even;
+  std::int64_t steps = 0, bytes = 0;
+  for (std::int64_t s = 0; s < count; ++s) {
+    ell_slice& slice = result.slices[s];
+    if (even.width > 0) slice = {even.width, static_cast<std::int64_t>(even.kind)};
+    const std::int64_t here = slice.step * detail::step_column_bytes(slice.kind(), sizeof(I));
+    steps += std::exchange(slice.step, steps);
+    slice.columns += bytes;
+    bytes += here;
+  }
+  result.slices[count] = {steps, bytes};
+}
+
+} // namespace
+
+template <class T, class I, class O>
+ell_csr<T, I> csr_to_ell_csr(const host_context& ctx, csr_view<const T, I, O> a,
+                             const ell_csr_options& options) {
+  slice_rows<I> of = arrange_rows<I, O>(ctx, a.rowptr(), options);
+  const std::int64_t pieces = of.pieces.size();
+  ell_csr<T, I> result;
+  result.extent = a.shape();
+  result.nnz = a.size();
+  result.slices = array<ell_slice>(ctx, of.slices + 1);
+  std::vector<detail::slice_widths> largest(static_cast<std::size_t>(ctx.threads()));
+  for_each_part(ctx, of.slices, slice_grain, [&](int part, int parts) {
+    detail::slice_widths& mine = largest[static_cast<std::size_t>(part)];
+    const std::int64_t end = part_begin(of.slices, part + 1, parts);
+    for (std::int64_t s = part_begin(of.slices, part, parts); s < end; ++s) {
+      const auto found = measure_slice(slice_walk<T, I, O>(a, of, s, options.piece));
+      mine.plain_steps = std::max(mine.plain_steps, found.plain_steps);
+      mine.plain_kind = std::max(mine.plain_kind, found.plain_kind);
+      mine.diagonals = std::max(mine.diagonals, found.diagonals);
+      const int log = s < pieces ? 5 : of.logs.empty() ? 0 : of.logs[s - pieces];
+      result.slices[s] = choose_packing(found, options.packed);
+      result.slices[s].columns += 4 * log;
+    }
+  });
+  place_slices(result, largest, of.rows.empty() && pieces == 0 && options.packed);
+  const std::int64_t steps = result.slices[of.slices].step;
+  const std::int64_t bytes = result.slices[of.slices].columns;
+  result.steps = array<ell_step<I>>(ctx, steps);
+  result.columns = array<unsigned char>(ctx, bytes);
+  result.values = array<T>(ctx, checked_mul(steps, slice_lanes));
+  for_each_range(ctx, of.slices, slice_grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t s = begin; s < end; ++s)
+      fill_slice(slice_walk<T, I, O>(a, of, s, options.piece), result.slices[s],
+                 result.slices[s + 1].step, result.steps.data(), result.columns.data(),
+                 result.values.data());
+  });
+  result.rows = std::move(of.rows);
+  result.pieces = std::move(of.pieces);
+  return result;
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template ell_csr<T, I> csr_to_ell_csr<T, I, O>(const host_context&, csr_view<const T, I, O>,     \
+                                                 const ell_csr_options&);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
+} // namespace cpu
+} // namespace lacuna

@@ -1,0 +1,129 @@
+#include "cpu/ell_csr_rows.hpp"
+
+#include "cpu/rows.hpp"
+#include "cpu/scatter.hpp"
+
+namespace lacuna::cpu {
+namespace {
+
+constexpr int classes = 5; // 1, 2, 4, 8, 16 lanes a row
+constexpr std::int64_t row_grain = 1 << 14;
+
+/// Row lengths and what the options make of them.
+template <class O> struct row_classes {
+  vector_view<const O> rowptr;
+  ell_csr_options options;
+
+  [[nodiscard]] std::int64_t rows() const { return std::max<std::int64_t>(rowptr.size() - 1, 0); }
+  [[nodiscard]] std::int64_t length(std::int64_t row) const {
+    return rowptr[row + 1] - rowptr[row];
+  }
+  [[nodiscard]] bool is_long(std::int64_t row) const { return length(row) >= options.long_row; }
+  /// Longer rows come first.
+  [[nodiscard]] int class_of(std::int64_t row) const {
+    return classes - 1 - detail::log_lanes(length(row), options.lane_entries);
+  }
+};
+
+/// Calls f(row, pieces of it) for the long rows.
+template <class O, class F> void for_each_long_row(const row_classes<O>& found, F&& f) {
+  for (std::int64_t row = 0; row < found.rows(); ++row) {
+    if (!found.is_long(row)) continue;
+    const std::int64_t entries = found.length(row);
+    const std::int64_t length = detail::piece_length(entries, found.options.piece);
+    f(row, (entries + length - 1) / length);
+  }
+}
+
+template <class I, class O>
+array<row_piece<I>> cut_long_rows(const host_context& ctx, const row_classes<O>& found) {
+  std::int64_t total = 0;
+  for_each_long_row(found, [&](std::int64_t, std::int64_t count) { total += count; });
+  array<row_piece<I>> pieces(ctx, total);
+  std::int64_t next = 0;
+  for_each_long_row(found, [&](std::int64_t row, std::int64_t count) {
+    std::fill_n(pieces.begin() + next, count,
+                row_piece<I>{static_cast<I>(row), static_cast<std::int32_t>(next),
+                             static_cast<std::int32_t>(count)});
+    next += count;
+  });
+  return pieces;
+}
+
+} // namespace
+
+template <class I, class O>
+slice_rows<I> arrange_rows(const host_context& ctx, vector_view<const O> rowptr,
+                           const ell_csr_options& options) {
+  const row_classes<O> found{rowptr, options};
+  const std::int64_t rows = found.rows();
+  slice_rows<I> result;
+  result.pieces = cut_long_rows<I>(ctx, found);
+
+  // Not sorted: one window, its rows ordered by the number of their lanes alone.
+  const bool sorts = options.window > 1;
+  const std::int64_t window = sorts ? options.window : std::max<std::int64_t>(rows, 1);
+  const std::int64_t windows = (rows + window - 1) / window;
+  // First slice of each window and class; one more at the end.
+  array<std::int64_t> first(ctx, windows * classes + 1);
+  first[0] = 0;
+  for_each_range(ctx, windows, std::max<std::int64_t>(row_grain / window, 1),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t w = begin; w < end; ++w) {
+                     std::int64_t counts[classes] = {};
+                     const std::int64_t last = std::min((w + 1) * window, rows);
+                     for (std::int64_t row = w * window; row < last; ++row)
+                       if (!found.is_long(row)) ++counts[found.class_of(row)];
+                     for (int c = 0; c < classes; ++c) {
+                       const std::int64_t per_slice = slice_lanes >> (classes - 1 - c);
+                       first[w * classes + c + 1] = (counts[c] + per_slice - 1) / per_slice;
+                     }
+                   }
+                 });
+  array<std::int64_t> sums(ctx, 1);
+  inclusive_scan(ctx, first.data(), windows * classes, sums);
+  const std::int64_t slices = first[windows * classes];
+  result.slices = result.pieces.size() + slices;
+  const bool one_lane = windows > 0 && first[windows * classes - 1] == 0;
+  if (rows == 0 || (!sorts && one_lane && result.pieces.empty())) return result;
+
+  result.rows = array<I>(ctx, slices * slice_lanes);
+  result.logs = array<unsigned char>(ctx, slices);
+  array<I> order(ctx, sorts ? rows : 0); // a window's short rows, longest first
+  for_each_range(ctx, windows, std::max<std::int64_t>(row_grain / window, 1),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   std::fill(result.rows.begin() + first[begin * classes] * slice_lanes,
+                             result.rows.begin() + first[end * classes] * slice_lanes, I{-1});
+                   for (std::int64_t w = begin; w < end; ++w) {
+                     std::int64_t taken[classes] = {};
+                     const auto put = [&](std::int64_t row) {
+                       const int c = found.class_of(row), log = classes - 1 - c;
+                       const std::int64_t rank = taken[c]++, per_slice = slice_lanes >> log;
+                       const std::int64_t slice = first[w * classes + c] + rank / per_slice;
+                       result.rows[slice * slice_lanes + rank % per_slice] = static_cast<I>(row);
+                       result.logs[slice] = static_cast<unsigned char>(log);
+                     };
+                     const std::int64_t last = std::min((w + 1) * window, rows);
+                     I* const sorted = order.data() + (sorts ? w * window : 0);
+                     std::int64_t count = 0;
+                     for (std::int64_t row = w * window; row < last; ++row) {
+                       if (found.is_long(row)) continue;
+                       if (sorts)
+                         sorted[count++] = static_cast<I>(row);
+                       else
+                         put(row);
+                     }
+                     std::stable_sort(sorted, sorted + count,
+                                      [&](I a, I b) { return found.length(a) > found.length(b); });
+                     for (std::int64_t i = 0; i < count; ++i) put(sorted[i]);
+                   }
+                 });
+  return result;
+}
+
+#define LACUNA_INSTANTIATE(I, O)                                                                   \
+  template slice_rows<I> arrange_rows<I, O>(const host_context&, vector_view<const O>,             \
+                                            const ell_csr_options&);
+LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::cpu

@@ -1,0 +1,45 @@
+// y = alpha A x + beta z on the host, A packed: CSR's shares and sums, columns unpacked as rows
+// need them. Bytes that move, 2 a column: nnz (sizeof T + 2 + 1/8) + rows (sizeof O + sizeof T) +
+// cols sizeof T.
+#include <lacuna/op/packed_csr.hpp>
+
+#include "cpu/packed_kernels.hpp"
+#include "cpu/shares.hpp"
+
+namespace lacuna::cpu {
+
+template <class T, class I, class O>
+void multiply_packed_csr(const host_context& ctx, T alpha, packed_csr_view<const T, I, O> a,
+                         vector_view<const T> x, T beta, vector_view<const T> z, vector_view<T> y) {
+  const packed_arguments<T, I, O> p{a.rowptr().data(),
+                                    a.chunks().data(),
+                                    a.columns().data(),
+                                    a.chunks().size(),
+                                    a.values().data(),
+                                    x.data(),
+                                    z.data(),
+                                    y.data(),
+                                    alpha,
+                                    beta};
+  const auto& kernels = best_packed_kernels<T, I, O>();
+  array<T> sums;
+  for_each_share(
+      ctx, p.rowptr, a.shape().row, [&](std::int64_t slots) { sums = array<T>(ctx, slots); },
+      [&](std::int64_t first, std::int64_t last) { kernels.rows(p, first, last); },
+      [&](std::int64_t, std::int64_t first, std::int64_t last, std::int64_t slot) {
+        sums[slot] = kernels.piece(p, first, last);
+      },
+      [&](std::int64_t row, std::int64_t first, std::int64_t last) {
+        T sum{0};
+        for (std::int64_t slot = first; slot < last; ++slot) sum += sums[slot];
+        y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * z[row];
+      });
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template void multiply_packed_csr<T, I, O>(const host_context&, T,                               \
+                                             packed_csr_view<const T, I, O>, vector_view<const T>, \
+                                             T, vector_view<const T>, vector_view<T>);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::cpu

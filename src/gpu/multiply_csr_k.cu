@@ -1,0 +1,169 @@
+// y = alpha A x + beta z on the device, A in CSR-k (Lane and Booth 2022):
+//   k = 3: a block takes a super-super-row, its threads are spread over super-rows (the paper's z),
+//          the rows of each (y) and, from 9 entries a row on, the entries of a row (x);
+//   k = 2: a block takes a super-row, its threads are spread over rows and entries.
+// Long rows are left out there: warps of the grid's first blocks sum their pieces, and the warp
+// that finishes a row's last piece adds the pieces' sums up in their order. No atomics on values.
+#include "gpu/multiply_csr.cuh"
+#include "gpu/parts/load.cuh"
+#include <lacuna/op/csr_k.hpp>
+
+namespace lacuna::gpu {
+namespace {
+
+template <class T, class I, class O> struct csr_k_arguments {
+  multiply_arguments<T, I, O> p;
+  const I* super_rows;
+  const I* super_super_rows; // null for k = 2
+  int rows_at_once;          // rows of a super-row that a block works on at once
+  int super_rows_at_once;
+  std::int64_t long_row;
+  std::int64_t piece_blocks; // the grid's first blocks
+  const csr_k_piece<I, O>* pieces;
+  std::int64_t piece_count;
+  const std::int64_t* long_rows;
+  T* sums;           // a place for each piece
+  unsigned* arrived; // for each long row, its pieces that are summed; 0 before
+};
+
+/// Entries [first, last) by `lanes` neighbouring lanes, the sum in each of them. Four entries a
+/// lane are loaded before the first is used. `once`: no other thread reads what shares their lines.
+template <int lanes, bool once, class T, class I, class O>
+__device__ T sum_entries(const multiply_arguments<T, I, O>& p, O first, O last) {
+  constexpr int unroll = 4;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const auto load = [](const auto* from) { return once ? load_once(from) : __ldg(from); };
+  // Counts down what is left of the row, so that nothing overflows near 2^31 entries.
+  O left = last - first - lane;
+  const I* columns = p.colind + first + lane;
+  const T* values = p.values + first + lane;
+  T sum{0};
+  for (; left > 0; left -= lanes * unroll, columns += lanes * unroll, values += lanes * unroll) {
+    I column[unroll];
+    T value[unroll], gathered[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      const bool inside = left > u * lanes;
+      column[u] = inside ? load(columns + u * lanes) : I{-1};
+      value[u] = inside ? load(values + u * lanes) : T{0};
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) gathered[u] = column[u] >= 0 ? __ldg(p.x + column[u]) : T{0};
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum += value[u] * gathered[u];
+  }
+  const unsigned group = (0xffffffffu >> (32 - lanes)) << (threadIdx.x % 32 / lanes * lanes);
+#pragma unroll
+  for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(group, sum, step, lanes);
+  return sum;
+}
+
+/// A piece of a long row by a warp.
+template <class T, class I, class O>
+__device__ void multiply_piece(const csr_k_arguments<T, I, O>& a, std::int64_t k) {
+  const csr_k_piece<I, O> piece = a.pieces[k];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  T sum = sum_entries<32, true>(a.p, piece.first, piece.last);
+  const std::int64_t first = a.long_rows[piece.long_row], last = a.long_rows[piece.long_row + 1];
+  if (last - first > 1) {
+    unsigned before = 0;
+    if (lane == 0) {
+      a.sums[k] = sum;
+      __threadfence(); // the sum is there before it is counted
+      before = atomicAdd(a.arrived + piece.long_row, 1u);
+      __threadfence(); // and the others' sums are read after they were
+    }
+    before = __shfl_sync(0xffffffffu, before, 0);
+    if (before + 1 < last - first) return;
+    __syncwarp();
+    sum = T{0};
+#pragma unroll 8
+    for (std::int64_t i = first + lane; i < last; i += 32) sum += __ldcg(a.sums + i);
+    sum = warp_sum(sum);
+  }
+  if (lane == 0) a.p.y[piece.row] = finish(a.p.alpha, sum, a.p.beta, a.p.z, piece.row);
+}
+
+template <int lanes, int threads, bool has_long, class T, class I, class O>
+__global__ void __launch_bounds__(threads) super_rows_kernel(const csr_k_arguments<T, I, O> a) {
+  const int thread = static_cast<int>(threadIdx.x);
+  std::int64_t block = blockIdx.x;
+  if constexpr (has_long) {
+    if (block < a.piece_blocks) {
+      const std::int64_t k = block * (threads / 32) + thread / 32;
+      if (k < a.piece_count) multiply_piece(a, k);
+      return;
+    }
+    block -= a.piece_blocks;
+  }
+  const int row_thread = thread / lanes % a.rows_at_once;
+  const int super_row_thread = thread / lanes / a.rows_at_once;
+  const bool blocks_of_three = a.super_super_rows != nullptr;
+  const std::int64_t first = blocks_of_three ? std::int64_t{a.super_super_rows[block]} : block;
+  const std::int64_t last =
+      blocks_of_three ? std::int64_t{a.super_super_rows[block + 1]} : block + 1;
+  for (std::int64_t s = first + super_row_thread; s < last; s += a.super_rows_at_once) {
+    const std::int64_t end = a.super_rows[s + 1];
+    for (std::int64_t row = a.super_rows[s] + row_thread; row < end; row += a.rows_at_once) {
+      const O begin_of_row = a.p.rowptr[row], end_of_row = a.p.rowptr[row + 1];
+      if (has_long && end_of_row - begin_of_row > a.long_row) continue;
+      const T sum = sum_entries<lanes, false>(a.p, begin_of_row, end_of_row);
+      if (thread % lanes == 0) a.p.y[row] = finish(a.p.alpha, sum, a.p.beta, a.p.z, row);
+    }
+  }
+}
+
+} // namespace
+
+template <class T, class I, class O>
+void multiply_csr_k(const device_context& ctx, T alpha, csr_k_view<const T, I, O, space::device> m,
+                    device_in<T> x, T beta, device_in<T> z, device_out<T> y) {
+  if (y.empty()) return;
+  const device_guard guard(ctx.device());
+  const csr_k_block shape = block_shape(m.grouping().mean);
+  const bool k3 = m.grouping().k == 3;
+  const std::int64_t blocks = (k3 ? m.super_super_rows() : m.super_rows()).size() - 1;
+  const std::int64_t pieces = m.pieces().size(), warps = shape.threads() / 32;
+  const std::int64_t piece_blocks = (pieces + warps - 1) / warps;
+  const bool joins = pieces > m.long_row_count();
+  array<T, space::device> sums(ctx, joins ? pieces : 0);
+  array<unsigned, space::device> arrived(ctx, joins ? m.long_row_count() : 0);
+  if (joins)
+    check(cudaMemsetAsync(arrived.data(), 0, arrived.bytes(), ctx.stream()), "multiply_csr_k");
+  const csr_k_arguments<T, I, O> a{
+      make_arguments(alpha, m.rows(), x.data(), beta, z.data(), y.data()),
+      m.super_rows().data(),
+      k3 ? m.super_super_rows().data() : nullptr,
+      k3 ? shape.rows : shape.rows * shape.super_rows,
+      k3 ? shape.super_rows : 1,
+      m.grouping().long_row,
+      piece_blocks,
+      m.pieces().data(),
+      pieces,
+      m.long_rows().data(),
+      sums.data(),
+      arrived.data()};
+  const auto launch = [&](auto lanes, auto threads) {
+    const unsigned grid = blocks_for((piece_blocks + blocks) * block_threads);
+    if (pieces == 0)
+      super_rows_kernel<lanes(), threads(), false><<<grid, threads(), 0, ctx.stream()>>>(a);
+    else
+      super_rows_kernel<lanes(), threads(), true><<<grid, threads(), 0, ctx.stream()>>>(a);
+    check_launch("super_rows_kernel");
+  };
+  using std::integral_constant;
+  switch (shape.lanes) {
+  case 1: return launch(integral_constant<int, 1>{}, integral_constant<int, 96>{});
+  case 4: return launch(integral_constant<int, 4>{}, integral_constant<int, 384>{});
+  case 8: return launch(integral_constant<int, 8>{}, integral_constant<int, 512>{});
+  default: return launch(integral_constant<int, 16>{}, integral_constant<int, 512>{});
+  }
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template void multiply_csr_k<T, I, O>(const device_context&, T,                                  \
+                                        csr_k_view<const T, I, O, space::device>, device_in<T>, T, \
+                                        device_in<T>, device_out<T>);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::gpu

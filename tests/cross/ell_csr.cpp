@@ -1,0 +1,181 @@
+// ell_csr on every engine: made from the whole battery by many thresholds, it holds the matrix it
+// was made from, keeps its invariants, and multiplies as the reference does.
+#include "support/dense_block.hpp"
+
+namespace lacuna::test {
+namespace {
+
+/// Thresholds that lead rows to every part: all in slices, in order and by length; several lanes a
+/// row; long rows from 1 entry on, in one piece and in many; columns packed and not.
+const ell_csr_options thresholds[] = {
+    {},
+    {.long_row = ell_csr_options::none, .lane_entries = ell_csr_options::none, .window = 1},
+    {.long_row = ell_csr_options::none, .lane_entries = 2, .window = 1},
+    {.long_row = 20, .lane_entries = 3, .piece = 64, .window = 64},
+    {.long_row = 1, .piece = 32},
+    {.long_row = 5, .piece = 40, .window = ell_csr_options::none, .packed = false},
+    paper_thresholds(100, 1700)};
+
+template <class C> class EllCsr : public engine_test<C> {
+protected:
+  /// Calls f(host matrix, ell_csr made from it on the engine).
+  template <class F> static void for_each_case(F f) {
+    C::for_each_matrix([&](const triplets& m) {
+      const auto host = C::host_csr(m);
+      const auto a = C::put_csr(m);
+      for (std::size_t i = 0; i < std::size(thresholds); ++i) {
+        SCOPED_TRACE("thresholds " + std::to_string(i));
+        f(host, to_ell_csr(C::context(), a, thresholds[i]));
+      }
+    });
+  }
+};
+TYPED_TEST_SUITE(EllCsr, all_configs, config_name);
+
+TYPED_TEST(EllCsr, HoldsTheMatrix) {
+  const host_context host_ctx;
+  TestFixture::for_each_case([&](const auto& host, const auto& e) {
+    check(TypeParam::context(), e);
+    const auto back = to_csr(TypeParam::context(), e);
+    EXPECT_EQ(e.shape(), host.shape());
+    EXPECT_TRUE(same(host_vector(back.colind()), host_vector(host.colind())));
+    EXPECT_TRUE(same(host_vector(back.values()), host_vector(host.values())));
+    const auto rowptr = host_vector(back.rowptr());
+    for (std::size_t i = 0; i < rowptr.size(); ++i)
+      ASSERT_EQ(rowptr[i], host.rowptr()[static_cast<std::int64_t>(i)]);
+  });
+}
+
+TYPED_TEST(EllCsr, HostAndDeviceMakeTheSame) {
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    for (const auto& options : thresholds) {
+      const host_context host;
+      const auto here = to_ell_csr(host, TypeParam::host_csr(m), options);
+      const auto there =
+          copy_to(host, to_ell_csr(TypeParam::context(), TypeParam::put_csr(m), options));
+      const auto same_bytes = [](const auto& a, const auto& b) {
+        return a.bytes() == b.bytes() &&
+               (a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
+      };
+      EXPECT_TRUE(same_bytes(here.slices, there.slices));
+      EXPECT_TRUE(same_bytes(here.columns, there.columns));
+      EXPECT_TRUE(same_bytes(here.values, there.values));
+      EXPECT_TRUE(same_bytes(here.rows, there.rows));
+      EXPECT_EQ(here.pieces.size(), there.pieces.size());
+      EXPECT_EQ(here.even.width, there.even.width);
+    }
+  });
+}
+
+TYPED_TEST(EllCsr, Multiplies) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TestFixture::for_each_case([&](const auto& host, const auto& e) {
+    const auto x = random_vector<T>(host.shape().col, 1), z = random_vector<T>(host.shape().row, 2);
+    const auto x_there = TypeParam::put(x);
+    auto y = TypeParam::put(all_nan<T>(host.shape().row));
+    multiply(ctx, e, x_there, y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+    const auto once = host_vector(y);
+    multiply(ctx, e, x_there, y);
+    EXPECT_TRUE(same(host_vector(y), once));
+    y = TypeParam::put(z);
+    multiply(ctx, scaled(-1.5, e), x_there, scaled(0.25, y), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, host, false, x, 0.25, z)));
+  });
+}
+
+TYPED_TEST(EllCsr, SpecialValues) {
+  using T = typename TypeParam::value;
+  TestFixture::for_each_case([&](const auto& host, const auto& e) {
+    const auto x = special_vector<T>(host.shape().col, 3);
+    auto y = TypeParam::put(all_nan<T>(host.shape().row));
+    multiply(TypeParam::context(), e, TypeParam::put(x), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+  });
+}
+
+TYPED_TEST(EllCsr, SeveralColumns) {
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    for (const auto& options : {thresholds[0], thresholds[1], thresholds[3]}) {
+      const auto e = to_ell_csr(ctx, a, options);
+      const block x({host.shape().col, 5}, 4), z({host.shape().row, 5}, 5);
+      const auto want = expected_product(2, host, false, x, -1, &z);
+      for (const layout order : {layout::row_major, layout::column_major}) {
+        const auto x_there = x.put(ctx, order, 3);
+        auto y = z.put(ctx, order, 2);
+        multiply(ctx, scaled(2, e), x_there.view(), scaled(-1, y.view()), y.view());
+        EXPECT_TRUE(within(y.elements(), want));
+        EXPECT_TRUE(y.gaps_untouched());
+      }
+    }
+  });
+}
+
+TYPED_TEST(EllCsr, CopiesMultiplyAlike) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TestFixture::for_each_case([&](const auto& host, const auto& e) {
+    const auto x = TypeParam::put(random_vector<T>(host.shape().col, 6));
+    auto y = TypeParam::put(all_nan<T>(host.shape().row));
+    multiply(ctx, e, x, y);
+    const auto copy = copy_to(ctx, copy_to(host_context(), e));
+    auto y_copy = TypeParam::put(all_nan<T>(host.shape().row));
+    multiply(ctx, copy, x, y_copy);
+    EXPECT_TRUE(same(host_vector(y_copy), host_vector(y)));
+  });
+}
+
+/// Wide enough for every packing and, with 64-bit columns, for distances beyond 32 bits.
+TYPED_TEST(EllCsr, FarColumns) {
+  using T = typename TypeParam::value;
+  using I = typename TypeParam::index;
+  const auto& ctx = TypeParam::context();
+  const std::int64_t cols = 3'000'000;
+  triplets m;
+  m.name = "far columns";
+  m.rows = 200;
+  m.cols = cols;
+  for (std::int64_t i = 0; i < m.rows; ++i)
+    for (const std::int64_t distance : {0, 100, 60'000, 2'900'000})
+      m.add(i, (i * (i % 2 == 0 ? 1 : 300) + distance) % cols, 1.0 + static_cast<double>(i));
+  const auto host = TypeParam::host_csr(m);
+  const auto x = random_vector<T>(cols, 7);
+  for (const auto& options : thresholds) {
+    const auto e = to_ell_csr(ctx, TypeParam::put_csr(m), options);
+    check(ctx, e);
+    auto y = TypeParam::put(all_nan<T>(m.rows));
+    multiply(ctx, e, TypeParam::put(x), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+  }
+  static_assert(sizeof(I) >= 4);
+}
+
+template <class C> class EllCsrThreads : public engine_test<C> {};
+TYPED_TEST_SUITE(EllCsrThreads, value_configs, config_name);
+
+TYPED_TEST(EllCsrThreads, DoNotChangeTheBits) {
+  using T = typename TypeParam::value;
+  if constexpr (TypeParam::memory_space == space::host)
+    for (const triplets& m : battery()) {
+      const auto a = TypeParam::host_csr(m);
+      const auto x = random_vector<T>(a.shape().col, 8);
+      for (const auto& options : thresholds) {
+        std::vector<T> first;
+        for (const int threads : {1, 2, 4}) {
+          const host_context ctx({threads});
+          std::vector<T> y(static_cast<std::size_t>(a.shape().row));
+          multiply(ctx, to_ell_csr(ctx, a, options), x, y);
+          if (threads == 1) first = y;
+          EXPECT_TRUE(same(y, first)) << m.name;
+        }
+      }
+    }
+}
+
+} // namespace
+} // namespace lacuna::test
