@@ -196,6 +196,31 @@ TYPED_TEST(Fault, Structure) {
   TestFixture::expect_survives("dense to coo", 6, [&](auto& o) { (void)to_coo(ctx, o.d); });
 }
 
+TYPED_TEST(Fault, FormatsForProducts) {
+  const auto& ctx = TypeParam::context();
+  const ell_csr_options pieces{.long_row = 4, .lane_entries = 2, .piece = 32, .window = 64};
+  const csr_k_options small{.k = 3, .super_row = 4, .super_super_row = 4, .long_row = 3};
+  const auto expect_survives = [&](const char* name, auto make) {
+    TestFixture::expect_survives(name, 3, [&](auto& o) { multiply(ctx, make(o.a), o.x, o.y); });
+    TestFixture::expect_survives(name, 3,
+                                 [&](auto& o) { multiply(ctx, make(o.a), o.x_block, o.y_block); });
+    TestFixture::expect_survives(name, 3, [&](auto& o) { (void)to_csr(ctx, make(o.a)); });
+  };
+  expect_survives("ell_csr", [&](const auto& a) { return to_ell_csr(ctx, a, pieces); });
+  expect_survives("packed_csr", [&](const auto& a) { return to_packed_csr(ctx, a); });
+  expect_survives("csr_k", [&](const auto& a) { return to_csr_k(ctx, a, small); });
+  expect_survives("hyb", [&](const auto& a) { return to_hyb(ctx, a, {.width = 2}); });
+  for (const spmv_format format :
+       {spmv_format::csr, spmv_format::packed_csr, spmv_format::ell_csr, spmv_format::csr_k}) {
+    plan_hints hints{.transposed_multiplies = 100};
+    hints.format = format;
+    TestFixture::expect_survives(name_of(format), 0,
+                                 [&](auto& o) { plan(ctx, o.a, hints).multiply(o.x, o.y); });
+    TestFixture::expect_survives(
+        name_of(format), 3, [&](auto& o) { plan(ctx, o.a, hints).multiply_transposed(o.u, o.v); });
+  }
+}
+
 TYPED_TEST(Fault, SortAndMerge) {
   const auto& ctx = TypeParam::context();
   TestFixture::expect_survives("sort csr", 0, [&](auto& o) { sort(ctx, o.a); });
@@ -255,6 +280,10 @@ TYPED_TEST(Fault, LargeMatrices) {
       {"multiply transposed", [&] { multiply(ctx, transposed(a), u, v); }},
       {"multiply inspected", [&] { multiply(ctx, multiply_inspect(ctx, a, x, y), a, x, y); }},
       {"transpose", [&] { (void)transpose(ctx, a); }},
+      {"ell_csr", [&] { multiply(ctx, to_ell_csr(ctx, a), x, y); }},
+      {"packed_csr", [&] { multiply(ctx, to_packed_csr(ctx, a), x, y); }},
+      {"csr_k", [&] { multiply(ctx, to_csr_k(ctx, a), x, y); }},
+      {"plan", [&] { plan(ctx, a).multiply(x, y); }},
       {"to_csr", [&] { (void)to_csr(ctx, triples); }},
       {"to_coo", [&] { (void)to_coo(ctx, a); }},
       {"sort",

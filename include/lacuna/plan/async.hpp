@@ -1,0 +1,128 @@
+// plan_async(ctx, a): an operator that multiplies at once, in CSR, and goes over to the planned
+// format when a thread in the background has made it (Matam and Kothapalli 2011 overlap their
+// conversion with the first iterations of a solver in the same way).
+//
+//   auto op = plan_async(ctx, a, {.multiplies = 500});
+//   for (...) op.multiply(x, y);
+//
+// Bits: products before the change are those of CSR, products after it those of the format, each
+// repeatable. When the change comes depends on timing, and so do the bits of what is computed from
+// several products. With switch_after = n it comes after exactly n products, waiting if it must:
+// then everything is repeatable.
+//
+// `a` must stay alive and unchanged. The preparation takes one host thread; on a device a stream of
+// its own. If it fails (memory), the operator stays in CSR: wait() throws what happened, explain()
+// says it.
+#pragma once
+
+#include <chrono>
+#include <future>
+
+#include <lacuna/plan/plan.hpp>
+
+namespace lacuna {
+
+template <class T, class I, class O, space S> class async_operator {
+public:
+  using scalar_type = T;
+  static constexpr space memory_space = S;
+  using planned = planned_operator<T, I, O, S>;
+
+  async_operator(const context<S>& ctx, csr_view<const T, I, O, S> a, const plan_hints& hints,
+                 std::int64_t switch_after)
+      : ctx_(ctx), switch_after_(switch_after) {
+    if (switch_after < 0) throw bad_input("plan_async: switch_after is negative");
+    plan_hints at_once;
+    at_once.format = spmv_format::csr;
+    now_ = std::make_unique<planned>(ctx, a, at_once);
+    ctx.synchronize(); // the worker's stream must find the arrays filled
+    next_ = std::async(std::launch::async, [ctx, a, hints] {
+      return std::make_unique<planned>(ctx, worker_beside(ctx), a, hints);
+    });
+  }
+  async_operator(async_operator&&) noexcept = default;
+  async_operator& operator=(async_operator&&) noexcept = default;
+  /// Waits for the preparation and for products that are queued.
+  ~async_operator() {
+    if (now_ == nullptr) return;
+    if (next_.valid()) next_.wait();
+    try {
+      ctx_.synchronize();
+    } catch (const error&) { // a product failed: whoever waits for its result is told
+    }
+  }
+
+  template <class X, class Y> void multiply(const X& x, Y&& y) {
+    current().multiply(x, std::forward<Y>(y));
+  }
+  template <class X, class Y> void multiply(double alpha, const X& x, double beta, Y&& y) {
+    current().multiply(alpha, x, beta, std::forward<Y>(y));
+  }
+  template <class X, class Y> void multiply_transposed(const X& x, Y&& y) {
+    current().multiply_transposed(x, std::forward<Y>(y));
+  }
+  template <class X, class Y>
+  void multiply_transposed(double alpha, const X& x, double beta, Y&& y) {
+    current().multiply_transposed(alpha, x, beta, std::forward<Y>(y));
+  }
+
+  /// Whether products use the planned format by now.
+  [[nodiscard]] bool switched() const { return !next_.valid() && failure_ == nullptr; }
+  /// Until they do; throws what the preparation threw.
+  void wait() {
+    take();
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
+  [[nodiscard]] lacuna::index<std::int64_t> shape() const { return now_->shape(); }
+  [[nodiscard]] spmv_format format() const { return now_->format(); }
+  [[nodiscard]] std::size_t bytes() const { return now_->bytes(); }
+  [[nodiscard]] std::string explain() const {
+    if (failure_ != nullptr) return "the preparation failed, so csr stays\n" + now_->explain();
+    return (next_.valid() ? "in csr until the planned format is made\n" : "") + now_->explain();
+  }
+
+private:
+  static host_context worker_beside(const host_context&) { return host_context({1}); }
+  static device_context worker_beside(const device_context& ctx) {
+    return device_context({.device = ctx.device()});
+  }
+
+  /// The operator for the next product.
+  const planned& current() {
+    const bool may = switch_after_ == 0 || products_ >= switch_after_;
+    if (next_.valid() && may &&
+        (switch_after_ > 0 || next_.wait_for(std::chrono::seconds(0)) == std::future_status::ready))
+      take();
+    ++products_;
+    return *now_;
+  }
+  void take() {
+    if (!next_.valid()) return;
+    try {
+      auto made = next_.get();
+      ctx_.synchronize(); // products that are queued still use the old one
+      now_ = std::move(made);
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  context<S> ctx_;
+  std::int64_t switch_after_ = 0, products_ = 0;
+  std::unique_ptr<planned> now_;
+  std::future<std::unique_ptr<planned>> next_;
+  std::exception_ptr failure_;
+};
+
+/// switch_after: products in CSR before the change; 0: as soon as the format is made.
+template <space S, class A>
+auto plan_async(const context<S>& ctx, const A& a, const plan_hints& hints = {},
+                std::int64_t switch_after = 0) {
+  const auto view = detail::const_view(a);
+  using V = decltype(view);
+  detail::require_same_space<S, V>();
+  return async_operator<typename V::scalar_type, typename V::index_type, typename V::offset_type,
+                        S>(ctx, view, hints, switch_after);
+}
+
+} // namespace lacuna

@@ -1,0 +1,232 @@
+// Costs of kernels, built in and from files.
+#include <lacuna/plan/machine.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include <lacuna/core/error.hpp>
+
+namespace lacuna {
+namespace {
+
+constexpr const char* class_names[spmv_class_count] = {"csr_rows",   "csr_tiles",    "csr_split",
+                                                       "packed_csr", "ell_diagonal", "ell_even",
+                                                       "ell_slices", "ell_sorted",   "csr_k"};
+
+/// The fields of a cost in the order of the file's columns.
+constexpr double spmv_cost::*fields[] = {&spmv_cost::fixed,  &spmv_cost::stream,
+                                         &spmv_cost::gather, &spmv_cost::row,
+                                         &spmv_cost::entry,  &spmv_cost::convert};
+constexpr const char* field_names[] = {"fixed", "stream", "gather", "row", "entry", "convert"};
+
+/// Other numbers of a machine, each a line of its own.
+struct named_number {
+  const char* name;
+  double (*get)(const spmv_machine&);
+  void (*set)(spmv_machine&, double);
+};
+#define LACUNA_NUMBER(word, field, type)                                                           \
+  {                                                                                                \
+    word, [](const spmv_machine& m) { return static_cast<double>(m.field); },                      \
+        [](spmv_machine& m, double v) { m.field = static_cast<type>(v); }                          \
+  }
+constexpr named_number numbers[] = {LACUNA_NUMBER("device", device, bool),
+                                    LACUNA_NUMBER("workers", workers, int),
+                                    LACUNA_NUMBER("transposition", transposition, double),
+                                    LACUNA_NUMBER("piece", piece, std::int64_t),
+                                    LACUNA_NUMBER("few_rows", few_rows, std::int64_t),
+                                    LACUNA_NUMBER("lane_entries", lane_entries, std::int64_t),
+                                    LACUNA_NUMBER("padding", padding, double),
+                                    LACUNA_NUMBER("csr_k_a_ssr", csr_k.a_ssr, double),
+                                    LACUNA_NUMBER("csr_k_b_ssr", csr_k.b_ssr, double),
+                                    LACUNA_NUMBER("csr_k_a_sr", csr_k.a_sr, double),
+                                    LACUNA_NUMBER("csr_k_b_sr", csr_k.b_sr, double)};
+
+double read_number(const char*& at, const char* end, const std::string& file, int line) {
+  while (at != end && *at == ' ') ++at;
+  double value = 0;
+  const auto [rest, status] = std::from_chars(at, end, value);
+  if (status != std::errc{} || !(value >= 0) || value > 1e6)
+    throw bad_input("a number between 0 and 10^6 was expected", file, line);
+  at = rest;
+  return value;
+}
+void require_end(const char* at, const char* end, const std::string& file, int line) {
+  while (at != end && (*at == ' ' || *at == '\r')) ++at;
+  if (at != end) throw bad_input("more follows the last number", file, line);
+}
+[[noreturn]] void fail_to_write(const std::string& file, const std::string& why) {
+  throw error(detail::at_file("cannot write: " + why, file, 0));
+}
+
+} // namespace
+
+const char* name_of(spmv_class c) { return class_names[static_cast<std::size_t>(c)]; }
+
+spmv_machine hopper_machine(int multiprocessors) {
+  spmv_machine m;
+  m.name = "Hopper";
+  m.origin = "built in";
+  m.device = true;
+  m.workers = multiprocessors;
+  m.csr_k = csr_k_model::hopper();
+  // fixed, stream, gather, row, entry, convert: a fit to 49 matrices in double and in float, an
+  // H200
+  m.cost = {{{2.26e-6, 0.211e-12, 0.127e-12, 1.11e-12, 0, 0},
+             {4.23e-6, 0.272e-12, 0.190e-12, 0, 0, 0},
+             {9.00e-6, 0.286e-12, 0.207e-12, 0, 0.057e-12, 0},
+             {2.53e-6, 0.158e-12, 0.087e-12, 2.19e-12, 1.06e-12, 6},
+             {3.23e-6, 0.199e-12, 0.144e-12, 1.06e-12, 0.048e-12, 12},
+             {4.82e-6, 0.049e-12, 0.183e-12, 0, 1.51e-12, 10},
+             {4.19e-6, 0.251e-12, 0, 0, 1.22e-12, 14},
+             {3.67e-6, 0.138e-12, 0.146e-12, 8.16e-12, 0.333e-12, 18},
+             {2.76e-6, 0.260e-12, 0.109e-12, 1.01e-12, 0, 5}}};
+  return m;
+}
+
+spmv_machine x86_machine(const std::string& simd, int threads) {
+  spmv_machine m;
+  m.name = fmt::format("x86 {}", simd);
+  m.origin = "built in";
+  m.workers = threads;
+  m.cost = {{{1e-6, 50e-12, 20e-12, 1.0e-9, 0.1e-9, 0},
+             {0, 1, 0, 0, 0, 0},
+             {0, 1, 0, 0, 0, 0},
+             {1e-6, 50e-12, 20e-12, 1.0e-9, 0.2e-9, 8},
+             {1e-6, 50e-12, 20e-12, 0, 0, 12},
+             {1e-6, 50e-12, 20e-12, 0.3e-9, 0.3e-9, 12},
+             {1e-6, 50e-12, 20e-12, 0.3e-9, 0.3e-9, 14},
+             {1e-6, 50e-12, 20e-12, 1.0e-9, 0.3e-9, 16},
+             {1e-6, 50e-12, 20e-12, 1.0e-9, 0.1e-9, 4}}};
+  return m;
+}
+
+std::string machine_file(const std::string& machine_name) {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  std::string folder = variable("LACUNA_CONFIG");
+  if (folder.empty() && !variable("XDG_CONFIG_HOME").empty())
+    folder = variable("XDG_CONFIG_HOME") + "/lacuna";
+  if (folder.empty() && !variable("HOME").empty()) folder = variable("HOME") + "/.config/lacuna";
+  if (folder.empty()) return {};
+  std::string name = machine_name;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
+  return folder + "/spmv-" + name + ".txt";
+}
+
+std::optional<spmv_machine> read_machine(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) return std::nullopt;
+  spmv_machine m;
+  m.origin = file;
+  std::string text;
+  std::array<bool, spmv_class_count> seen{};
+  for (int line = 1; std::getline(in, text); ++line) {
+    if (text.empty() || text[0] == '#') continue;
+    const std::size_t space = text.find(' ');
+    const std::string key = text.substr(0, space);
+    const char* at = space == std::string::npos ? text.data() + text.size() : text.data() + space;
+    const char* const end = text.data() + text.size();
+    if (key == "name") {
+      m.name = space == std::string::npos ? "" : text.substr(space + 1);
+    } else if (const auto* number = std::find_if(std::begin(numbers), std::end(numbers),
+                                                 [&](const auto& n) { return key == n.name; });
+               number != std::end(numbers)) {
+      number->set(m, read_number(at, end, file, line));
+      require_end(at, end, file, line);
+    } else {
+      const auto* const found = std::find(std::begin(class_names), std::end(class_names), key);
+      if (found == std::end(class_names)) throw bad_input("unknown word '" + key + "'", file, line);
+      const auto c = static_cast<std::size_t>(found - std::begin(class_names));
+      for (double spmv_cost::*const field : fields)
+        m.cost[c].*field = read_number(at, end, file, line);
+      require_end(at, end, file, line);
+      seen[c] = true;
+    }
+  }
+  if (m.workers < 1 || m.piece < 1 || m.lane_entries < 1)
+    throw bad_input("workers, piece and lane_entries must be at least 1", file, 0);
+  for (std::size_t c = 0; c < seen.size(); ++c)
+    if (!seen[c]) throw bad_input(std::string("no line for ") + class_names[c], file, 0);
+  const csr_k_model built_in = m.device ? csr_k_model::hopper() : csr_k_model::cpu();
+  m.csr_k.cases = built_in.cases;
+  m.csr_k.entries = built_in.entries;
+  m.csr_k.least_groups = built_in.least_groups;
+  return m;
+}
+
+std::vector<machine_number> numbers_of(const spmv_machine& m) {
+  std::vector<machine_number> all;
+  for (const auto& number : numbers) all.push_back({number.name, number.get(m)});
+  for (std::size_t c = 0; c < m.cost.size(); ++c)
+    for (std::size_t f = 0; f < std::size(fields); ++f)
+      all.push_back({fmt::format("{}.{}", class_names[c], field_names[f]), m.cost[c].*fields[f]});
+  return all;
+}
+
+void write_machine(const std::string& file, const spmv_machine& m) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
+  const std::string temporary = file + ".new";
+  {
+    std::ofstream out(temporary);
+    out << "# Costs of Lacuna's products on this machine, by lacuna tune. Seconds: fixed, a byte, "
+           "a "
+           "gathered byte,\n# a row, an entry; and making the format in products of CSR.\n";
+    out << fmt::format("name {}\n", m.name);
+    for (const auto& number : numbers)
+      out << fmt::format("{} {:.6g}\n", number.name, number.get(m));
+    for (std::size_t c = 0; c < m.cost.size(); ++c) {
+      out << class_names[c];
+      for (double spmv_cost::*const field : fields) out << fmt::format(" {:.6g}", m.cost[c].*field);
+      out << '\n';
+    }
+    out.flush();
+    if (!out) fail_to_write(temporary, std::strerror(errno));
+  }
+  std::error_code failed;
+  std::filesystem::rename(temporary, file, failed);
+  if (failed) fail_to_write(file, failed.message());
+}
+
+namespace {
+/// What is stored for a machine, read once in a process: planning must not wait for a disk.
+const std::optional<spmv_machine>& stored_machine(const std::string& name) {
+  static std::mutex guard;
+  static std::map<std::string, std::optional<spmv_machine>> known;
+  const std::scoped_lock lock(guard);
+  const auto found = known.find(name);
+  if (found != known.end()) return found->second;
+  return known.emplace(name, read_machine(machine_file(name))).first->second;
+}
+} // namespace
+
+std::string machine_name(const host_context& ctx) {
+  return fmt::format("{}, {} thread{}", simd_target(), ctx.threads(),
+                     ctx.threads() == 1 ? "" : "s");
+}
+std::string machine_name(const device_context& ctx) { return ctx.properties().name; }
+
+spmv_machine machine_of(const host_context& ctx) {
+  const auto& stored = stored_machine(machine_name(ctx));
+  return stored ? *stored : x86_machine(simd_target(), ctx.threads());
+}
+spmv_machine machine_of(const device_context& ctx) {
+  const auto& stored = stored_machine(machine_name(ctx));
+  return stored ? *stored : hopper_machine(ctx.properties().multiprocessors);
+}
+
+} // namespace lacuna

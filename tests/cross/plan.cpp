@@ -1,0 +1,156 @@
+// Planned operators on every engine: whatever format is chosen or asked for, products are those of
+// the reference.
+#include "support/dense_block.hpp"
+
+namespace lacuna::test {
+namespace {
+
+constexpr spmv_format formats[] = {spmv_format::csr, spmv_format::packed_csr, spmv_format::ell_csr,
+                                   spmv_format::csr_k};
+
+template <class C> class Plan : public engine_test<C> {
+protected:
+  template <class Operator, class Host>
+  static void expect_products(Operator& op, const Host& host, std::uint64_t seed) {
+    using T = typename C::value;
+    const auto [rows, cols] = host.shape();
+    const auto x = random_vector<T>(cols, seed), z = random_vector<T>(rows, seed + 1);
+    const auto x_there = C::put(x);
+    auto y = C::put(all_nan<T>(rows));
+    op.multiply(x_there, y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+    y = C::put(z);
+    op.multiply(-1.5, x_there, 0.5, y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, host, false, x, 0.5, z)));
+    auto turned = C::put(x);
+    op.multiply_transposed(2, C::put(z), -1, turned);
+    EXPECT_TRUE(within(host_vector(turned), expected_product(2, host, true, z, -1, x)));
+  }
+};
+TYPED_TEST_SUITE(Plan, all_configs, config_name);
+
+TYPED_TEST(Plan, EveryFormatMultiplies) {
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    for (const spmv_format format : formats) {
+      SCOPED_TRACE(name_of(format));
+      plan_hints hints{.transposed_multiplies = 100};
+      hints.format = format;
+      const auto op = plan(TypeParam::context(), a, hints);
+      EXPECT_EQ(op.format(), format);
+      this->expect_products(op, host, 1);
+    }
+  });
+}
+
+TYPED_TEST(Plan, ChoosesAndExplains) {
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    const auto op = plan(TypeParam::context(), a);
+    EXPECT_NE(op.explain().find(name_of(op.format())), std::string::npos);
+    EXPECT_EQ(op.json().front(), '{');
+    EXPECT_FALSE(op.decision().reasons.empty());
+    this->expect_products(op, host, 3);
+    const auto once = plan(TypeParam::context(), a, {.multiplies = 1});
+    EXPECT_EQ(once.format(), spmv_format::csr) << "a matrix multiplied once is never converted";
+    const auto changing = plan(TypeParam::context(), a, {.will_change = true});
+    EXPECT_EQ(changing.format(), spmv_format::csr);
+  });
+}
+
+TYPED_TEST(Plan, SeveralVectors) {
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    for (const spmv_format format : formats) {
+      SCOPED_TRACE(name_of(format));
+      plan_hints hints;
+      hints.format = format;
+      const auto op = plan(ctx, a, hints);
+      const block x({host.shape().col, 3}, 5), z({host.shape().row, 3}, 6);
+      for (const layout order : {layout::row_major, layout::column_major}) {
+        const auto x_there = x.put(ctx, order, 1);
+        auto y = z.put(ctx, order, 2);
+        op.multiply(3, x_there.view(), 2, y.view());
+        EXPECT_TRUE(within(y.elements(), expected_product(3, host, false, x, 2, &z)));
+        EXPECT_TRUE(y.gaps_untouched());
+      }
+    }
+  });
+}
+
+TYPED_TEST(Plan, SizesAreChecked) {
+  using T = typename TypeParam::value;
+  const auto a = TypeParam::put_csr(battery_matrix("unsorted with duplicates")); // 150 x 90
+  const auto op = plan(TypeParam::context(), a);
+  auto y = TypeParam::put(std::vector<T>(150));
+  const auto x = TypeParam::put(std::vector<T>(90));
+  EXPECT_THROW(op.multiply(y, y), size_mismatch);
+  EXPECT_THROW(op.multiply_transposed(x, y), size_mismatch);
+  EXPECT_THROW((void)plan(TypeParam::context(), a, {.multiplies = -1}), bad_input);
+}
+
+TYPED_TEST(Plan, InTheBackground) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    plan_hints hints;
+    hints.format = spmv_format::ell_csr;
+    auto op = plan_async(ctx, a, hints);
+    this->expect_products(op, host, 7);
+    op.wait();
+    EXPECT_TRUE(op.switched());
+    EXPECT_EQ(op.format(), spmv_format::ell_csr);
+    this->expect_products(op, host, 8);
+
+    // A stated moment: the same bits every time.
+    const auto x = TypeParam::put(random_vector<T>(host.shape().col, 9));
+    std::vector<T> first[4];
+    for (int run = 0; run < 2; ++run) {
+      auto fixed = plan_async(ctx, a, hints, 2);
+      for (auto& before : first) {
+        auto y = TypeParam::put(all_nan<T>(host.shape().row));
+        fixed.multiply(x, y);
+        const auto got = host_vector(y);
+        if (run == 1) {
+          EXPECT_TRUE(same(got, before));
+        }
+        before = got;
+      }
+      EXPECT_TRUE(fixed.switched());
+    }
+  });
+}
+
+template <class C> class PlanOnHost : public engine_test<C> {};
+TYPED_TEST_SUITE(PlanOnHost, internal::values_on<host_engine>, config_name);
+
+TYPED_TEST(PlanOnHost, Reordered) {
+  using T = typename TypeParam::value;
+  for (const triplets& m : battery()) {
+    if (m.rows != m.cols) continue;
+    SCOPED_TRACE(m.name);
+    const auto a = TypeParam::host_csr(m);
+    plan_candidate chosen;
+    chosen.format = spmv_format::csr_k;
+    chosen.reordered = true;
+    chosen.csr_k = {2, 16, 0, 0};
+    const csr_view<const T> view = a.view();
+    const auto stored = detail::store(TypeParam::context(), chosen, view);
+    const auto x = random_vector<T>(m.cols, 1), z = random_vector<T>(m.rows, 2);
+    auto y = z;
+    detail::multiply_stored<T, index_t, offset_t, space::host>(
+        TypeParam::context(), stored, T(2), detail::as_columns(vector_view<const T>(x)), T(-1),
+        detail::as_columns(vector_view<const T>(y)), detail::as_columns(vector_view<T>(y)));
+    EXPECT_TRUE(within(y, expected_product(2, a, false, x, -1, z)));
+  }
+}
+
+} // namespace
+} // namespace lacuna::test
