@@ -58,6 +58,11 @@ std::function<void(std::int64_t, std::int64_t)> progress_bar::callback() {
   };
 }
 
+void progress_bar::relabel(std::string label) {
+  const std::lock_guard lock(mutex_);
+  label_ = std::move(label);
+}
+
 void progress_bar::draw_until_stopped() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, redrawn_every, [this] { return stop_; })) {
@@ -71,16 +76,17 @@ std::string progress_bar::line() const {
   const double seconds = watch_.seconds();
   const std::int64_t done = done_, total = total_;
   const double rate = static_cast<double>(done) / seconds;
-  const std::string speed = counted_ == unit::bytes
-                                ? fmt::format("{:.0f} MB/s", rate * 1e-6)
-                                : fmt::format("{:.1f} M entries/s", rate * 1e-6);
+  const std::string speed = counted_ == unit::parts ? ""
+                            : counted_ == unit::bytes
+                                ? fmt::format("  {:.0f} MB/s", rate * 1e-6)
+                                : fmt::format("  {:.1f} M entries/s", rate * 1e-6);
   const auto room = static_cast<std::size_t>(std::max(terminal_width(STDERR_FILENO) - 56, 12));
   const std::string name =
       label_.size() <= room ? label_ : "…" + label_.substr(label_.size() - room + 1);
   if (done == 0) return fmt::format("{}  {:.1f} s", name, seconds);
-  if (total <= 0) return fmt::format("{}  {:.1f} s  {}", name, seconds, speed);
+  if (total <= 0) return fmt::format("{}  {:.1f} s{}", name, seconds, speed);
   const double share = std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
-  return fmt::format("{} {} {:3.0f} %  {}", name, bar(share), 100 * share, speed);
+  return fmt::format("{} {} {:3.0f} %{}", name, bar(share), 100 * share, speed);
 }
 
 void erase_progress_line() noexcept {

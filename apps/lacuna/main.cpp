@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   add_transpose(cli, o, chosen);
   add_convert(cli, o, chosen);
   add_reorder(cli, o, chosen);
+  add_tune(cli, o, chosen);
   add_demo(cli, o, chosen);
   add_completion(cli, chosen);
   add_man(cli, chosen);

@@ -35,6 +35,7 @@ void add_spmv(CLI::App& cli, const options& o, action& chosen);
 void add_transpose(CLI::App& cli, const options& o, action& chosen);
 void add_convert(CLI::App& cli, const options& o, action& chosen);
 void add_reorder(CLI::App& cli, const options& o, action& chosen);
+void add_tune(CLI::App& cli, const options& o, action& chosen);
 void add_demo(CLI::App& cli, const options& o, action& chosen);
 /// These describe `cli` itself, as it is when they run.
 void add_completion(CLI::App& cli, action& chosen);

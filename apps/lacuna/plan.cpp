@@ -1,144 +1,139 @@
-// lacuna plan A: the storage and kernel for products with A, and why.
+// lacuna plan A: the storage and kernel for products with A, and why. Measures nothing.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "common/bandwidth.hpp"
 #include "common/exit.hpp"
+#include "common/options.hpp"
 #include "common/text.hpp"
 #include "lacuna/command.hpp"
-#include "lacuna/kernel_name.hpp"
-#include <lacuna/op/multiply.hpp>
-#include <lacuna/plan/statistics.hpp>
+#include <lacuna/plan/plan.hpp>
 
 namespace lacuna::app {
 namespace {
 
 struct settings {
   std::string matrix;
-  std::int64_t multiplies = 1000;
+  std::int64_t multiplies = 1000, transposed = 0;
+  std::uint64_t memory_limit = 0;
+  bool may_reorder = false, will_change = false;
+  std::optional<spmv_format> format;
   io::read_options read;
-};
 
-struct candidate {
-  std::string format;
-  double bytes;       ///< of the matrix
-  double seconds = 0; ///< predicted, one product
-  bool multiplies;    ///< whether this release has a product for it
+  [[nodiscard]] plan_hints hints() const {
+    plan_hints h;
+    h.multiplies = static_cast<double>(multiplies);
+    h.transposed_multiplies = static_cast<double>(transposed);
+    h.memory_limit = memory_limit;
+    h.may_reorder = may_reorder;
+    h.will_change = will_change;
+    h.format = format;
+    return h;
+  }
 };
 
 struct plan_made {
-  matrix_statistics s;
-  std::string kernel, explain;
-  std::vector<candidate> candidates; ///< the fastest first
-  std::vector<std::string> reasons;
-  double bandwidth = 0; ///< bytes a second
+  std::int64_t rows = 0, cols = 0, entries = 0;
+  plan_decision decision;
+  std::string kernel;
+  std::optional<plan_decision> transposed;
+  double bytes = 0; ///< that products read matrices from, with what the plan has made
+  spmv_machine machine;
+
+  [[nodiscard]] double bytes_per_entry() const {
+    return bytes / static_cast<double>(std::max<std::int64_t>(entries, 1));
+  }
 };
 
-/// The memory each format moves in a product, and the time that takes at the bandwidth.
-std::vector<candidate> predict(const matrix_statistics& s, double value_bytes, double index_bytes,
-                               double offset_bytes, double bandwidth) {
-  const auto rows = static_cast<double>(s.rows), cols = static_cast<double>(s.cols),
-             nnz = static_cast<double>(s.entries);
-  const double entry = value_bytes + index_bytes;
-  std::vector<candidate> all = {
-      {"csr", nnz * entry + (rows + 1) * offset_bytes, 0, true},
-      {"coo", nnz * (entry + index_bytes), 0, false},
-      {"ell", rows * static_cast<double>(s.row_length.longest) * entry, 0, false},
-      {"dense", rows * cols * value_bytes, 0, false}};
-  for (candidate& c : all) c.seconds = (c.bytes + (rows + cols) * value_bytes) / bandwidth;
-  std::ranges::stable_sort(all, {}, &candidate::seconds);
-  return all;
-}
-
-/// The statistics in sentences.
-std::vector<std::string> sentences(const matrix_statistics& s) {
-  std::vector<std::string> text;
-  const auto& rows = s.row_length;
-  if (s.entries == 0) return {"there are no entries: every format is as good"};
-  text.push_back(
-      fmt::format("rows have {:.1f} entries on average, {} at least and {} at most{}", rows.mean,
-                  s.shortest_row, rows.longest,
-                  rows.empty == 0 ? "" : fmt::format("; {} are empty", human_count(rows.empty))));
-  if (rows.deviation <= 0.2 * rows.mean)
-    text.push_back("they are alike, so equal numbers of rows are equal work");
-  else if (static_cast<double>(rows.longest) > 100 * rows.mean)
-    text.push_back("a few are very long, so rows must be shared between workers");
-  else
-    text.push_back("they differ, so work is dealt out by entries");
-  const double padding = static_cast<double>(s.rows) * static_cast<double>(rows.longest) /
-                         static_cast<double>(s.entries);
-  text.push_back(
-      fmt::format("padding all rows to the longest would store {:.3g} times the entries", padding));
-  text.push_back(fmt::format(
-      "blocks of 128 x 128 that are occupied are {:.2g} % full: {}", 100 * s.block_fill(),
-      s.block_fill() < 0.5 ? "too little for dense blocks" : "dense blocks would pay"));
-  return text;
-}
-
 template <class T, class I, class O, space S>
-plan_made make_plan(const context<S>& ctx, const csr<T, I, O>& a, int threads) {
-  plan_made made;
-  made.s = statistics(host_context({threads}), a);
+plan_made make_plan(const context<S>& ctx, const csr<T, I, O>& a, const settings& s) {
   const auto& there = bring_to(ctx, a);
-  const array<T, S> x(ctx, a.shape().col);
-  const array<T, S> y(ctx, a.shape().row);
-  const auto info = multiply_inspect(ctx, there, x, y);
-  made.kernel = kernel_name<T, I, O, S>(info);
-  made.explain = info.explain();
-  made.bandwidth = measure_bandwidth(ctx);
-  made.candidates = predict(made.s, sizeof(T), sizeof(I), sizeof(O), made.bandwidth);
-  made.reasons = sentences(made.s);
-  made.reasons.push_back(made.explain);
-  if (made.candidates.front().format != "csr")
-    made.reasons.push_back(fmt::format("{} would move fewer bytes, but this release multiplies csr "
-                                       "only",
-                                       made.candidates.front().format));
-  else
-    made.reasons.emplace_back("csr moves the fewest bytes a product");
+  const auto op = plan(ctx, there, s.hints());
+  plan_made made{a.shape().row,  a.shape().col, a.size(), op.decision(), op.kernel(), {}, 0,
+                 machine_of(ctx)};
+  if (op.format() == spmv_format::csr) { // plan() may not have looked; here all is to be told
+    plan_hints hints = s.hints();
+    if (hints.multiplies == 0) hints.format.reset();
+    made.decision = choose_plan(find_features(ctx, there), {sizeof(T), sizeof(I), sizeof(O)},
+                                made.machine, hints);
+  }
+  if (op.transposed_decision() != nullptr) made.transposed = *op.transposed_decision();
+  made.bytes = static_cast<double>(op.bytes());
+  if (op.format() == spmv_format::csr) made.bytes += static_cast<double>(a.bytes());
   return made;
+}
+
+json as_json(const std::vector<plan_candidate>& candidates) {
+  json list = json::array();
+  for (const plan_candidate& c : candidates)
+    list.push_back({{"format", name_of(c.format)},
+                    {"kernel", name_of(c.kernel)},
+                    {"reordered", c.reordered},
+                    {"bytes", json_size(c.bytes)},
+                    {"predicted_seconds", c.seconds},
+                    {"conversion_seconds", c.convert_seconds},
+                    {"total_seconds", c.total_seconds},
+                    {"refused", c.refused.empty() ? json() : json(c.refused)}});
+  return list;
+}
+
+void print_json_report(const settings& s, const plan_made& made, const std::string& device) {
+  const plan_candidate& chosen = made.decision.chosen();
+  json object = {{"command", "plan"},
+                 {"matrix", s.matrix},
+                 {"format", name_of(chosen.format)},
+                 {"kernel", made.kernel},
+                 {"device", device},
+                 {"bytes", json_size(made.bytes)},
+                 {"bytes_per_entry", made.bytes_per_entry()},
+                 {"multiplies", s.multiplies},
+                 {"transposed_multiplies", s.transposed},
+                 {"predicted_seconds", chosen.total_seconds},
+                 {"machine", made.machine.name},
+                 {"origin", made.machine.origin},
+                 {"reasons", made.decision.reasons},
+                 {"candidates", as_json(made.decision.candidates)}};
+  if (made.transposed)
+    object["transposed"] = {{"format", name_of(made.transposed->chosen().format)},
+                            {"kernel", name_of(made.transposed->chosen().kernel)},
+                            {"reasons", made.transposed->reasons},
+                            {"candidates", as_json(made.transposed->candidates)}};
+  print_json(object);
+}
+
+std::string name_of_choice(const plan_candidate& c) {
+  return fmt::format("{}{}, kernel {}", name_of(c.format), c.reordered ? " in a new order" : "",
+                     name_of(c.kernel));
+}
+
+void print_decision(const plan_decision& decision, std::int64_t multiplies) {
+  fmt::print("  because\n");
+  for (const std::string& reason : decision.reasons) fmt::print("    - {}\n", reason);
+  fmt::print("  predicted for {} product{}, conversion included\n", multiplies,
+             multiplies == 1 ? "" : "s");
+  for (const plan_candidate& c : decision.candidates)
+    fmt::print("    {:<10} {:<12} {:>9}  {:>9} each  {:>9} in all{}{}\n", name_of(c.format),
+               c.reordered ? "reordered" : name_of(c.kernel), human_bytes(c.bytes),
+               human_seconds(c.seconds), human_seconds(c.total_seconds),
+               c.refused.empty() ? "" : "  refused: ", c.refused);
 }
 
 void report(const options& o, const settings& s, const plan_made& made, const std::string& device,
             const std::string& where) {
-  const auto chosen = std::ranges::find(made.candidates, "csr", &candidate::format);
-  const double each = chosen->bytes / std::max<double>(1, static_cast<double>(made.s.entries));
-  if (o.json) {
-    json candidates = json::array();
-    for (const candidate& c : made.candidates)
-      candidates.push_back({{"format", c.format},
-                            {"bytes", json_size(c.bytes)},
-                            {"predicted_seconds", c.seconds},
-                            {"multiplies", c.multiplies}});
-    print_json({{"command", "plan"},
-                {"matrix", s.matrix},
-                {"format", chosen->format},
-                {"kernel", made.kernel},
-                {"device", device},
-                {"bytes", json_size(chosen->bytes)},
-                {"bytes_per_entry", each},
-                {"multiplies", s.multiplies},
-                {"predicted_seconds", chosen->seconds * static_cast<double>(s.multiplies)},
-                {"copy_gbytes_per_s", made.bandwidth * 1e-9},
-                {"reasons", made.reasons},
-                {"candidates", candidates}});
-    return;
-  }
+  if (o.json) return print_json_report(s, made, device);
+  const plan_candidate& chosen = made.decision.chosen();
   if (o.quiet) {
-    fmt::print("{} {} on {}\n", chosen->format, made.kernel, device);
+    fmt::print("{} {} on {}\n", name_of(chosen.format), made.kernel, device);
     return;
   }
-  fmt::print("{}: {}\n", s.matrix, human_shape(made.s.rows, made.s.cols, made.s.entries));
-  fmt::print("  take csr, {} ({:.1f} bytes an entry), kernel {}, on {}\n",
-             human_bytes(chosen->bytes), each, made.kernel, where);
-  fmt::print("  because\n");
-  for (const std::string& reason : made.reasons) fmt::print("    - {}\n", reason);
-  fmt::print("  predicted from bytes moved at {:.1f} GB/s, measured now; {} product{}\n",
-             made.bandwidth * 1e-9, s.multiplies, s.multiplies == 1 ? "" : "s");
-  for (const candidate& c : made.candidates)
-    fmt::print("    {:<6} {:>9}  {:>9} each  {:>9} in all{}\n", c.format, human_bytes(c.bytes),
-               human_seconds(c.seconds),
-               human_seconds(c.seconds * static_cast<double>(s.multiplies)),
-               c.multiplies ? "" : "  (no product in this release)");
+  fmt::print("{}: {}\n", s.matrix, human_shape(made.rows, made.cols, made.entries));
+  fmt::print("  take {}, {} ({:.1f} bytes an entry), on {}\n", name_of_choice(chosen),
+             human_bytes(made.bytes), made.bytes_per_entry(), where);
+  print_decision(made.decision, s.multiplies);
+  if (made.transposed) {
+    fmt::print("  for A^T take {}\n", name_of_choice(made.transposed->chosen()));
+    print_decision(*made.transposed, s.transposed);
+  }
+  fmt::print("  with the costs of {}: {}\n", made.machine.name, made.machine.origin);
 }
 
 int run(const options& o, const settings& s) {
@@ -148,7 +143,7 @@ int run(const options& o, const settings& s) {
       const host_context host({o.threads});
       const auto loaded = load_matrix<T>(host, s.matrix, s.read, shows_progress(o));
       const plan_made made =
-          std::visit([&](const auto& a) { return make_plan(ctx, a, o.threads); }, loaded.matrix);
+          std::visit([&](const auto& a) { return make_plan(ctx, a, s); }, loaded.matrix);
       report(o, s, made, engine_name(ctx), engine_text(ctx));
       return static_cast<int>(exit_done);
     });
@@ -161,15 +156,37 @@ void add_plan(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("plan", "the storage and kernel for products, with reasons");
   const auto s = std::make_shared<settings>();
   add_matrix(*command, s->matrix);
+  const auto products = CLI::Range(std::int64_t{0}, std::int64_t{1} << 40);
   command->add_option("--multiplies", s->multiplies, "products to plan for; default: 1000")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->check(products)
       ->option_text("N");
+  command
+      ->add_option("--transposed-multiplies", s->transposed,
+                   "products with the transposed matrix; default: 0")
+      ->check(products)
+      ->option_text("N");
+  command
+      ->add_option("--memory-limit", s->memory_limit,
+                   "bytes for the chosen format; default: twice csr's")
+      ->transform(CLI::AsSizeValue(true))
+      ->option_text("SIZE");
+  command->add_flag("--may-reorder", s->may_reorder, "rows and columns may be renumbered inside");
+  command->add_flag("--will-change", s->will_change, "the matrix will change: only csr follows");
+  add_choice<std::optional<spmv_format>>(*command, "--format", s->format,
+                                         {{"auto", std::nullopt},
+                                          {"csr", spmv_format::csr},
+                                          {"packed_csr", spmv_format::packed_csr},
+                                          {"ell_csr", spmv_format::ell_csr},
+                                          {"csr_k", spmv_format::csr_k}},
+                                         "only this one: csr, packed_csr, ell_csr, csr_k")
+      ->option_text("F");
   add_read_options(*command, s->read);
   command->footer(
-      "Times are predictions: the bytes that must move, at the bandwidth measured now.\n\n"
+      "Times are predictions, from costs that are built in or were measured by lacuna tune.\n"
+      "A SIZE is in bytes; 500M is 500 million, 2G two thousand million.\n\n"
       "Examples:\n"
       "  lacuna plan gen:circuit:n=1000000\n"
-      "  lacuna plan A.mtx --multiplies 50000 --json");
+      "  lacuna plan A.mtx --multiplies 50000 --memory-limit 2G --json");
   command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
 }
 

@@ -7,8 +7,9 @@
 namespace lacuna::test {
 namespace {
 
-const std::vector<std::string> commands = {"info",    "spy",     "plan", "spmv",       "transpose",
-                                           "convert", "reorder", "demo", "completion", "man"};
+const std::vector<std::string> commands = {"info",      "spy",        "plan",    "spmv",
+                                           "transpose", "convert",    "reorder", "tune",
+                                           "demo",      "completion", "man"};
 
 TEST_F(Cli, AloneItShowsShortHelp) {
   const auto r = run({});
@@ -72,7 +73,9 @@ TEST_F(Cli, WrongUsageIsTwo) {
       {"convert", "gen:dense", "-o", "-", "--json"},
       {"spy", "gen:dense", "-o", "a.gif"},
       {"spmv", "-", "-x", "-"},
-      {"spmv", "gen:dense", "--format", "ell_csr"},
+      {"spmv", "gen:dense", "--format", "dynamic_csr"},
+      {"plan", "gen:dense", "--multiplies", "-1"},
+      {"plan", "gen:dense", "--memory-limit", "much"},
       {"spmv", "gen:dense", "--format", "unheard_of"},
       {"completion", "fish"},
       {"--json"}};

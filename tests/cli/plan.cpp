@@ -1,0 +1,208 @@
+// lacuna plan and tune, and spmv in every format.
+#include <filesystem>
+
+#include "cli/program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using nlohmann::json;
+
+/// Plans with what is built in, whatever the user has stored.
+class CliPlan : public Cli {
+protected:
+  outcome go(const std::vector<std::string>& arguments) {
+    run_settings s;
+    s.environment = {"LACUNA_CONFIG=" + (folder_ / "config").string()};
+    return run(arguments, s);
+  }
+};
+
+TEST_F(CliPlan, PlanHasItsKeys) {
+  const auto r = go({"plan", "gen:poisson2d:n=60", "--json", "--device", "host"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  const json found = r.json();
+  EXPECT_TRUE(found["format"].is_string());
+  EXPECT_TRUE(found["kernel"].is_string());
+  EXPECT_EQ(found["device"], "host");
+  EXPECT_EQ(found["multiplies"], 1000);
+  EXPECT_EQ(found["origin"], "built in");
+  EXPECT_TRUE(found["bytes"].is_number_integer());
+  EXPECT_GT(found["bytes_per_entry"].get<double>(), 8);
+  EXPECT_GT(found["reasons"].size(), 1U);
+  ASSERT_GT(found["candidates"].size(), 3U);
+  EXPECT_EQ(found["candidates"][0]["format"], found["format"]);
+  EXPECT_EQ(found["candidates"][0]["kernel"], found["kernel"]);
+  for (const json& c : found["candidates"]) {
+    EXPECT_GT(c["predicted_seconds"].get<double>(), 0);
+    EXPECT_GE(c["total_seconds"].get<double>(), c["conversion_seconds"].get<double>());
+    EXPECT_TRUE(c["refused"].is_null());
+  }
+  EXPECT_FALSE(found.contains("transposed"));
+}
+
+TEST_F(CliPlan, PlanTakesHints) {
+  const std::vector<std::string> plan = {"plan", "gen:poisson2d:n=60", "--json", "--device",
+                                         "host"};
+  const auto with = [&](std::vector<std::string> hints) {
+    hints.insert(hints.begin(), plan.begin(), plan.end());
+    const auto r = go(hints);
+    EXPECT_EQ(r.code, 0) << r.err;
+    return r.json();
+  };
+  EXPECT_EQ(with({"--multiplies", "1"})["format"], "csr");
+  EXPECT_EQ(with({"--will-change"})["format"], "csr");
+  EXPECT_EQ(with({"--memory-limit", "1K"})["format"], "csr");
+  for (const std::string format : {"csr", "packed_csr", "ell_csr", "csr_k"}) {
+    const json found = with({"--format", format});
+    EXPECT_EQ(found["format"], format);
+    // Out of the question: what is there must do, and why is said.
+    const json limited = with({"--format", format, "--memory-limit", "1000"});
+    EXPECT_EQ(limited["format"], "csr");
+    if (format != "csr") {
+      EXPECT_TRUE(has(limited["reasons"].back().get<std::string>(),
+                      format + " was asked for, but it takes "));
+    }
+  }
+  const json turned = with({"--transposed-multiplies", "500"});
+  EXPECT_TRUE(turned["transposed"]["format"].is_string());
+  EXPECT_GT(turned["transposed"]["candidates"].size(), 3U);
+  const json reordered = with({"--may-reorder"});
+  bool found = false;
+  for (const json& c : reordered["candidates"]) found = found || c["reordered"] == true;
+  EXPECT_TRUE(found);
+}
+
+TEST_F(CliPlan, PlanForPeople) {
+  const auto r = go({"plan", "gen:circuit:n=2000", "--transposed-multiplies", "10"});
+  EXPECT_EQ(r.err, "");
+  EXPECT_TRUE(begins(r.out, "gen:circuit:n=2000: 2000 x 2000, "));
+  for (const char* part :
+       {"  take ", " bytes an entry), on ", "  because\n", "  predicted for 1000",
+        "  for A^T take ", "  predicted for 10 products", ": built in\n"})
+    EXPECT_TRUE(has(r.out, part));
+  EXPECT_TRUE(
+      begins(go({"plan", "gen:dense:n=3,m=3", "--multiplies", "1", "--quiet"}).out, "csr "));
+}
+
+TEST_F(CliPlan, SpmvInEveryFormat) {
+  for (const std::string format : {"auto", "csr", "packed_csr", "ell_csr", "csr_k"})
+    for (const bool transposed : {false, true}) {
+      SCOPED_TRACE(format + (transposed ? " transposed" : ""));
+      std::vector<std::string> arguments = {
+          "spmv", "gen:lp:rows=50,cols=700", "--format", format, "--verify", "--json", "--repeat",
+          "3"};
+      if (transposed) arguments.emplace_back("--transpose");
+      const auto r = go(arguments);
+      ASSERT_EQ(r.code, 0) << r.err;
+      const json found = r.json();
+      if (format != "auto") {
+        EXPECT_EQ(found["format"], format);
+      }
+      EXPECT_LE(found["verify_error"].get<double>(), 1);
+      EXPECT_EQ(found["planned_multiplies"], 1000);
+      for (const char* key : {"kernel", "device", "repeat", "seconds", "gflops", "gbytes_per_s",
+                              "share_of_copy", "bytes_moved", "csr_bytes_moved", "reasons"})
+        EXPECT_TRUE(found.contains(key)) << key;
+      // Beside the matrix a device has its tiles.
+      if (format == "csr") {
+        EXPECT_NEAR(found["bytes_moved"].get<double>(), found["csr_bytes_moved"].get<double>(),
+                    8 * 700);
+      }
+    }
+  const auto r = go({"spmv", "gen:poisson2d:n=30", "--format", "ell_csr", "--precision", "f32"});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_TRUE(has(r.out, "as ell_csr in f32"));
+  EXPECT_TRUE(has(r.out, ", planned for 1000 products\n  - rows have "));
+  EXPECT_TRUE(has(r.out, " in csr's bytes: "));
+}
+
+TEST_F(CliPlan, FormatsThatAreNotThereYet) {
+  for (const std::string format : {"dynamic_csr", "block_tree"}) {
+    const auto r = go({"spmv", "gen:dense", "--format", format, "--json"});
+    EXPECT_EQ(r.code, 2);
+    EXPECT_EQ(r.json()["error"]["kind"], "unsupported");
+    EXPECT_TRUE(has(r.json()["error"]["message"].get<std::string>(), "not in this release"));
+    EXPECT_EQ(go({"plan", "gen:dense", "--format", format}).code, 2);
+  }
+}
+
+TEST_F(CliPlan, TuneStoresWhatPlansRead) {
+  const std::vector<std::string> small = {"--only", "poisson2d:n=30,uniform:rows=500,per_row=4",
+                                          "--quick", "--device", "host"};
+  const auto tune = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), small.begin(), small.end());
+    more.insert(more.begin(), "tune");
+    return go(more);
+  };
+  const auto dry = tune({"--dry-run"});
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_TRUE(has(dry.out, "measured with 2 matrices in "));
+  EXPECT_TRUE(has(dry.out, "nothing was stored\n"));
+  EXPECT_EQ(files(), std::vector<std::string>());
+
+  const auto r = tune({"--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  const json found = r.json();
+  EXPECT_EQ(found["device"], "host");
+  EXPECT_EQ(found["origin"], "built in");
+  ASSERT_EQ(found["matrices"].size(), 2U);
+  EXPECT_EQ(found["matrices"][1]["matrix"], "uniform:rows=500,per_row=4");
+  EXPECT_EQ(found["choices"].size(), 2U);
+  EXPECT_GT(found["classes"].size(), 4U);
+  for (const char* key :
+       {"machine", "seconds", "scatter", "within_10_percent", "within_10_percent_before"})
+    EXPECT_TRUE(found.contains(key)) << key;
+  bool changed = false;
+  for (const json& n : found["numbers"]) changed = changed || n["before"] != n["after"];
+  EXPECT_TRUE(changed);
+  const auto file = found["file"].get<std::string>();
+  EXPECT_TRUE(begins(file, (folder_ / "config" / "spmv-").string()));
+  EXPECT_TRUE(std::filesystem::exists(file));
+
+  const std::vector<std::string> plan = {"plan", "gen:poisson2d:n=30", "--device", "host"};
+  EXPECT_TRUE(has(go(plan).out, "  with the costs of "));
+  EXPECT_TRUE(has(go(plan).out, ": " + file + "\n"));
+  // Stored for this many threads alone.
+  auto many = plan;
+  many.insert(many.end(), {"--threads", "59", "--json"});
+  EXPECT_EQ(go(many).json()["origin"], "built in");
+
+  EXPECT_EQ(tune({"-o", "here.txt", "--quiet"}).out, "here.txt\n");
+  EXPECT_EQ(files(), (std::vector<std::string>{"config", "here.txt"}));
+
+  // A file that is not understood is an error for plans, but tune replaces it.
+  write("config/" + std::filesystem::path(file).filename().string(), "name x\nnonsense\n");
+  const auto bad = go(plan);
+  EXPECT_EQ(bad.code, 3);
+  EXPECT_TRUE(has(bad.err, file + ":2: unknown word 'nonsense'"));
+  EXPECT_EQ(tune({}).code, 0);
+  EXPECT_EQ(go(plan).code, 0);
+}
+
+TEST_F(CliPlan, TuneRefuses) {
+  const std::vector<std::string> tiny = {"tune", "--only", "diagonal:n=10"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), tiny.begin(), tiny.end());
+    return more;
+  };
+  EXPECT_EQ(go({"tune", "something"}).code, 2);
+  EXPECT_EQ(go({"tune", "--only"}).code, 2);
+  EXPECT_EQ(go({"tune", "--slow"}).code, 2);
+  EXPECT_EQ(go(with({"-o", "-"})).code, 2);
+  const auto unknown = go({"tune", "--only", "unheard_of", "--dry-run"});
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_TRUE(has(unknown.err, "no generator 'unheard_of'"));
+  const auto homeless =
+      run(with({}), {.environment = {"LACUNA_CONFIG=", "XDG_CONFIG_HOME=", "HOME="}});
+  EXPECT_EQ(homeless.code, 2);
+  EXPECT_TRUE(has(homeless.err, "no place to store the result"));
+  write("file", "x");
+  const auto blocked = go(with({"-o", "file/m.txt"}));
+  EXPECT_EQ(blocked.code, 1);
+  EXPECT_TRUE(has(blocked.err, "file/m.txt.new: cannot write: "));
+  EXPECT_EQ(files(), (std::vector<std::string>{"file"}));
+}
+
+} // namespace
+} // namespace lacuna::test
