@@ -2,18 +2,20 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <lacuna/core/error.hpp>
 #include <lacuna/format/csr.hpp>
 #include <lacuna/format/dense.hpp>
 
 namespace lacuna::bench {
 
-enum class suite { spmv, spmv_t, spmm, io };
+enum class suite { spmv, spmv_t, spmm, io, paper_003, paper_004 };
 
-/// Those of products; io has contestants of its own.
+/// Those of products. io has contestants of its own; the papers' problems are those of spmv.
 inline const std::vector<suite> all_suites = {suite::spmv, suite::spmv_t, suite::spmm};
 
 /// Y = A X (spmv, spmm) or Y = A^T X (spmv_t). Views only: operands outlive all contestants.
@@ -29,13 +31,23 @@ template <class T, space S> struct problem {
   [[nodiscard]] double flops() const {
     return 2.0 * static_cast<double>(a.size()) * static_cast<double>(columns());
   }
+  /// Of the matrix in CSR.
+  [[nodiscard]] std::size_t csr_bytes() const {
+    return static_cast<std::size_t>(a.size()) * (sizeof(T) + sizeof(index_t)) +
+           (static_cast<std::size_t>(a.shape().row) + 1) * sizeof(offset_t);
+  }
   /// Bytes that must move at least: the matrix once, both vectors once.
   [[nodiscard]] double bytes() const {
     const auto rows = static_cast<double>(a.shape().row), cols = static_cast<double>(a.shape().col);
-    return static_cast<double>(a.size()) * (sizeof(T) + sizeof(index_t)) +
-           (rows + 1) * sizeof(offset_t) +
+    return static_cast<double>(csr_bytes()) +
            (rows + cols) * static_cast<double>(columns()) * sizeof(T);
   }
+};
+
+/// What a contestant chose to run, and why; empty where it does not say.
+struct choice {
+  std::string format; ///< "ell_csr, ell_even"
+  std::string why;    ///< in sentences
 };
 
 /// A contestant that has taken in a matrix; its destructor lets go of it.
@@ -48,14 +60,24 @@ public:
   virtual void fetch() {}
   /// Memory beside the matrix and the vectors, if known.
   [[nodiscard]] virtual std::size_t extra_bytes() const { return 0; }
-  /// What it chose to run, if it says.
-  [[nodiscard]] virtual std::string explain() const { return {}; }
+  /// Memory of the matrix as it is multiplied with, if known: what is compared with CSR's.
+  [[nodiscard]] virtual std::size_t format_bytes() const { return 0; }
+  /// May take as long as a product, or a transposition.
+  [[nodiscard]] virtual choice explain() const { return {}; }
+};
+
+/// Thrown by prepare where the planner would not think of this format for this matrix: no fault.
+class refusal : public error {
+public:
+  using error::error;
 };
 
 enum class role {
   lacuna,     ///< the line of Lacuna's that ratios and means are made of
+  candidate,  ///< a format that the planner could have chosen
   lacuna_too, ///< another way to call Lacuna, for comparison
-  peer
+  peer,
+  peer_too ///< a peer on another problem: shown, not compared with
 };
 
 template <class T, space S> struct contestant {
@@ -65,6 +87,8 @@ template <class T, space S> struct contestant {
   /// Work done once for a matrix; its time is reported apart. Throws if it cannot; the
   /// contestant is then left out, with the reason.
   std::function<std::unique_ptr<prepared>(const problem<T, S>&)> prepare;
+  /// Takes no part where the matrix has more.
+  std::int64_t most_entries = std::numeric_limits<std::int64_t>::max();
 };
 
 /// A library that was looked for.

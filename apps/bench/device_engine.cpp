@@ -3,17 +3,14 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include "bench/cuda_call.hpp"
 #include "bench/engines.hpp"
+#include "bench/graph.hpp"
 #include "bench/peers/peers.hpp"
-#include "bench/suite.hpp"
+#include "bench/suites.hpp"
 
 namespace lacuna::bench {
 namespace {
-
-void require(cudaError_t status, const char* call) {
-  if (status != cudaSuccess)
-    throw device_error(std::string(call) + ": " + cudaGetErrorString(status));
-}
 
 class event {
 public:
@@ -69,7 +66,7 @@ private:
 } // namespace
 
 bool run_on_device(const settings& s, int device, const std::string& why) {
-  const auto specs =
+  const auto sources =
       choose_matrices(s, s.what == suite::spmm ? size_class::medium : size_class::large);
   // This program and the library may each have a CUDA runtime of their own; both use the device's
   // primary context, which this makes current for cuSPARSE too.
@@ -94,7 +91,11 @@ bool run_on_device(const settings& s, int device, const std::string& why) {
       "cuSPARSE", [&] { return cusparse_peer<double>(ctx); }));
   peers.f32.push_back(found_or_why<peer<float, space::device>>(
       "cuSPARSE", [&] { return cusparse_peer<float>(ctx); }));
-  run_suite(r, host_context({s.threads}), s, specs, peers, out);
+  if (s.what == suite::spmv) {
+    peers.f64.push_back(graph_entrant<double>(ctx));
+    peers.f32.push_back(graph_entrant<float>(ctx));
+  }
+  run_suite(r, host_context({s.threads}), s, sources, peers, out);
   return out.finish();
 }
 

@@ -15,7 +15,6 @@
 #include <lacuna/core/config.hpp>
 #include <lacuna/core/error.hpp>
 #include <lacuna/core/memory.hpp>
-#include <lacuna/gen/generate.hpp>
 #include <lacuna/io/read.hpp>
 #include <lacuna/io/write.hpp>
 
@@ -29,10 +28,10 @@ using matrix = csr<double, std::int32_t, std::int32_t>;
 
 /// Small about 20 MB of .mtx, medium about 500, large about 2000. The first has values of 16 or 17
 /// digits, the second small whole numbers.
-std::vector<std::string> set_of(size_class size) {
-  if (size == size_class::small) return {"uniform:rows=40000", "poisson3d:n=56"};
-  if (size == size_class::large) return {"uniform:rows=3300000", "poisson3d:n=244"};
-  return {"uniform:rows=830000", "poisson3d:n=160"};
+std::vector<matrix_source> set_of(size_class size) {
+  if (size == size_class::small) return {{"uniform:rows=40000"}, {"poisson3d:n=56"}};
+  if (size == size_class::large) return {{"uniform:rows=3300000"}, {"poisson3d:n=244"}};
+  return {{"uniform:rows=830000"}, {"poisson3d:n=160"}};
 }
 
 class folder {
@@ -180,11 +179,11 @@ bool run_io(const settings& s) {
               {"scipy", peer.about()},
               {"results", json::array()}};
   bool right = true;
-  for (const auto& spec : s.matrices.empty() ? set_of(s.size) : choose_matrices(s, s.size)) {
-    const matrix a = gen::generate<double>(ctx, spec);
-    fmt::print("\n{} · {} x {}, {} entries, {} as CSR\n", spec, app::human_count(a.shape().row),
-               app::human_count(a.shape().col), app::human_count(a.size()),
-               app::human_bytes(static_cast<double>(a.bytes())));
+  for (const auto& source : s.matrices.empty() ? set_of(s.size) : choose_matrices(s, s.size)) {
+    const matrix a = load(ctx, source);
+    fmt::print("\n{} · {} x {}, {} entries, {} as CSR\n", source.name,
+               app::human_count(a.shape().row), app::human_count(a.shape().col),
+               app::human_count(a.size()), app::human_bytes(static_cast<double>(a.bytes())));
     for (const auto& ending : s.endings) {
       const measured m = measure(ctx, a, place, ending, rounds, peer);
       if (!m.trouble.empty()) {
@@ -193,7 +192,7 @@ bool run_io(const settings& s) {
       }
       right = right && m.right;
       print(ending, m, static_cast<double>(a.bytes()));
-      all["results"].push_back({{"matrix", spec},
+      all["results"].push_back({{"matrix", source.name},
                                 {"ending", ending},
                                 {"file_bytes", m.file_bytes},
                                 {"matrix_bytes", a.bytes()},

@@ -1,14 +1,37 @@
-// Lacuna as a contestant: called plainly, and with what multiply_inspect found.
+// Lacuna as a contestant: planned, called plainly, with what multiply_inspect found, and in every
+// format the planner chooses between.
 #pragma once
 
-#include "bench/contestant.hpp"
-#include <lacuna/op/multiply.hpp>
+#include "bench/settings.hpp"
+#include <lacuna/plan/plan.hpp>
 
 namespace lacuna::bench {
 
-template <class T, space S> class lacuna_product : public prepared {
+template <class T, space S> using problem_matrix = csr_view<const T, index_t, offset_t, S>;
+
+/// Multiplications that plans are told of.
+inline constexpr double planned_multiplies = 1000;
+
+/// What plan() chooses from for a matrix that is multiplied with so often.
+template <class T, space S>
+plan_decision decide(const context<S>& ctx, problem_matrix<T, S> a, plan_hints hints = {}) {
+  hints.multiplies = planned_multiplies;
+  return choose_plan(find_features(ctx, a), {sizeof(T), sizeof(index_t), sizeof(offset_t)},
+                     machine_of(ctx), hints);
+}
+
+inline choice in_words(const plan_decision& decision) {
+  const plan_candidate& best = decision.chosen();
+  choice result{std::string(name_of(best.format)) + ", " + name_of(best.kernel), {}};
+  result.why = result.format;
+  for (const auto& reason : decision.reasons) result.why += "; " + reason;
+  return result;
+}
+
+/// CSR as it is, by the operations' names.
+template <class T, space S> class csr_product : public prepared {
 public:
-  lacuna_product(const context<S>& ctx, const problem<T, S>& p, bool inspect) : ctx_(ctx), p_(p) {
+  csr_product(const context<S>& ctx, const problem<T, S>& p, bool inspect) : ctx_(ctx), p_(p) {
     if (!inspect) return;
     info_ = p.transposed() ? multiply_inspect(ctx, transposed(p.a), x(), y())
                            : multiply_inspect(ctx, p.a, x(), y());
@@ -22,8 +45,8 @@ public:
       multiply(ctx_, info_, p_.a, x(), y());
   }
   [[nodiscard]] std::size_t extra_bytes() const override { return info_.bytes(); }
-  [[nodiscard]] std::string explain() const override {
-    return info_.found() == nullptr ? std::string() : info_.explain();
+  [[nodiscard]] choice explain() const override {
+    return {{}, info_.found() == nullptr ? std::string() : info_.explain()};
   }
 
 private:
@@ -35,21 +58,137 @@ private:
   operation_info_t info_; // empty: multiply looks for nothing in it
 };
 
-template <class T, space S>
-std::vector<contestant<T, S>> lacuna_contestants(const context<S>& ctx) {
-  const auto entry = [&](const char* name, role plays, std::vector<suite> suites, bool inspect) {
-    return contestant<T, S>{name, plays, std::move(suites), [=](const problem<T, S>& p) {
-                              return std::make_unique<lacuna_product<T, S>>(ctx, p, inspect);
-                            }};
+/// plan(), told of many products in the suite's direction and none in the other.
+template <class T, space S> class planned_product : public prepared {
+public:
+  planned_product(const context<S>& ctx, const problem<T, S>& p)
+      : p_(p), op_(plan(ctx, p.a, hints(p))) {}
+  void run() override {
+    if (p_.transposed())
+      op_.multiply_transposed(p_.x, p_.y);
+    else
+      op_.multiply(p_.x, p_.y);
+  }
+  [[nodiscard]] std::size_t extra_bytes() const override { return op_.bytes(); }
+  /// A plan that stays in CSR owns no copy; a transposed one always does.
+  [[nodiscard]] std::size_t format_bytes() const override {
+    const bool in_place = !p_.transposed() && op_.format() == spmv_format::csr;
+    return op_.bytes() + (in_place ? p_.csr_bytes() : 0);
+  }
+  [[nodiscard]] choice explain() const override {
+    if (!p_.transposed()) return in_words(op_.decision());
+    const auto turned = transpose(op_.where(), p_.a);
+    return in_words(decide<T, S>(op_.where(), turned.view()));
+  }
+
+private:
+  static plan_hints hints(const problem<T, S>& p) {
+    plan_hints h;
+    h.multiplies = p.transposed() ? 1 : planned_multiplies;
+    h.transposed_multiplies = p.transposed() ? planned_multiplies : 0;
+    return h;
+  }
+
+  problem<T, S> p_;
+  planned_operator<T, index_t, offset_t, S> op_;
+};
+
+/// A matrix in a format of its own.
+template <class T, space S, class M> class format_product : public prepared {
+public:
+  format_product(const context<S>& ctx, const problem<T, S>& p, M matrix)
+      : ctx_(ctx), p_(p), matrix_(std::move(matrix)) {}
+  void run() override { multiply(ctx_, matrix_, p_.x, p_.y); }
+  [[nodiscard]] std::size_t extra_bytes() const override { return matrix_.bytes(); }
+  [[nodiscard]] std::size_t format_bytes() const override { return matrix_.bytes(); }
+
+private:
+  context<S> ctx_;
+  problem<T, S> p_;
+  M matrix_;
+};
+
+/// make(ctx, a) returns the matrix in the format; a is transposed for spmv-t.
+template <class T, space S, class Make>
+contestant<T, S> format_contestant(const std::string& name, role plays, const context<S>& ctx,
+                                   Make make) {
+  using M = decltype(make(ctx, problem_matrix<T, S>()));
+  const auto prepare = [ctx, make](const problem<T, S>& p) -> std::unique_ptr<prepared> {
+    const auto turned = p.transposed() ? transpose(ctx, p.a) : csr<T, index_t, offset_t, S>();
+    return std::make_unique<format_product<T, S, M>>(
+        ctx, p, make(ctx, p.transposed() ? turned.view() : p.a));
   };
+  return {name, plays, {suite::spmv, suite::spmv_t}, prepare};
+}
+
+/// The planner's candidate in that format: for ell_csr rows in order or by length. Throws refusal
+/// with its reason if it has none.
+template <class T, space S>
+plan_candidate candidate_of(const context<S>& ctx, problem_matrix<T, S> a, spmv_format format,
+                            bool by_length = false) {
+  const plan_decision decision = decide<T, S>(ctx, a);
+  for (const plan_candidate& c : decision.candidates) {
+    if (c.format != format || (c.kernel == spmv_class::ell_sorted) != by_length) continue;
+    if (!c.refused.empty()) throw refusal(c.refused);
+    return c;
+  }
+  throw refusal("rows differ too much, or one is too long, to be put into slices in order");
+}
+
+/// Beside the plan and CSR: what the planner could have chosen, a line each.
+template <class T, space S>
+std::vector<contestant<T, S>> format_contestants(const context<S>& ctx) {
+  using M = problem_matrix<T, S>;
+  const auto ell = [&](const char* name, bool by_length) {
+    return format_contestant<T, S>(
+        name, role::candidate, ctx, [by_length](const context<S>& c, M a) {
+          return to_ell_csr(c, a, candidate_of<T, S>(c, a, spmv_format::ell_csr, by_length).ell);
+        });
+  };
+  return {
+      format_contestant<T, S>("Lacuna: packed_csr", role::candidate, ctx,
+                              [](const context<S>& c, M a) {
+                                (void)candidate_of<T, S>(c, a, spmv_format::packed_csr);
+                                return to_packed_csr(c, a);
+                              }),
+      ell("Lacuna: ell_csr, in order", false), ell("Lacuna: ell_csr, by length", true),
+      format_contestant<T, S>("Lacuna: csr_k", role::candidate, ctx, [](const context<S>& c, M a) {
+        return to_csr_k(c, a, candidate_of<T, S>(c, a, spmv_format::csr_k).csr_k);
+      })};
+}
+
+template <class T, space S>
+contestant<T, S> csr_contestant(const std::string& name, role plays, std::vector<suite> suites,
+                                const context<S>& ctx, bool inspect) {
+  return {name, plays, std::move(suites), [=](const problem<T, S>& p) {
+            return std::make_unique<csr_product<T, S>>(ctx, p, inspect);
+          }};
+}
+
+template <class T, space S>
+std::vector<contestant<T, S>> lacuna_contestants(const context<S>& ctx, bool every_format) {
+  const auto entry = [&](const char* name, role plays, std::vector<suite> suites, bool inspect) {
+    return csr_contestant<T, S>(name, plays, std::move(suites), ctx, inspect);
+  };
+  std::vector<contestant<T, S>> result = {
+      {"Lacuna",
+       role::lacuna,
+       {suite::spmv, suite::spmv_t},
+       [ctx](const problem<T, S>& p) { return std::make_unique<planned_product<T, S>>(ctx, p); }},
+      entry("Lacuna", role::lacuna, {suite::spmm}, false)};
   // A plain product on the host has nothing to inspect; nor have several vectors, anywhere.
-  if (S == space::host)
-    return {entry("Lacuna", role::lacuna, {suite::spmv, suite::spmm}, false),
-            entry("Lacuna, inspected", role::lacuna, {suite::spmv_t}, true),
-            entry("Lacuna, not inspected", role::lacuna_too, {suite::spmv_t}, false)};
-  return {entry("Lacuna", role::lacuna, {suite::spmm}, false),
-          entry("Lacuna, inspected", role::lacuna, {suite::spmv, suite::spmv_t}, true),
-          entry("Lacuna, not inspected", role::lacuna_too, {suite::spmv, suite::spmv_t}, false)};
+  if (S == space::host) {
+    result.push_back(entry("Lacuna: csr", role::candidate, {suite::spmv}, false));
+    result.push_back(entry("Lacuna: csr, inspected", role::candidate, {suite::spmv_t}, true));
+    result.push_back(entry("Lacuna: csr", role::lacuna_too, {suite::spmv_t}, false));
+  } else {
+    const std::vector<suite> both = {suite::spmv, suite::spmv_t};
+    result.push_back(entry("Lacuna: csr, inspected", role::candidate, both, true));
+    result.push_back(entry("Lacuna: csr", role::lacuna_too, both, false));
+  }
+  if (every_format)
+    for (auto& each : format_contestants<T, S>(ctx)) result.push_back(std::move(each));
+  return result;
 }
 
 } // namespace lacuna::bench

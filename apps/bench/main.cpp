@@ -14,8 +14,14 @@ void add_options(CLI::App& cli, settings& s) {
   using bench::precision, bench::size_class, bench::suite;
   app::add_choice<suite>(
       cli, "suite", s.what,
-      {{"spmv", suite::spmv}, {"spmv-t", suite::spmv_t}, {"spmm", suite::spmm}, {"io", suite::io}},
-      "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X; io: files")
+      {{"spmv", suite::spmv},
+       {"spmv-t", suite::spmv_t},
+       {"spmm", suite::spmm},
+       {"io", suite::io},
+       {"paper:003", suite::paper_003},
+       {"paper:004", suite::paper_004}},
+      "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X; io: files; paper:003, paper:004: the "
+      "papers' tables beside this machine's")
       ->required()
       ->option_text("SUITE");
   app::add_device_option(cli, s.device);
@@ -26,8 +32,16 @@ void add_options(CLI::App& cli, settings& s) {
       "f64 (default), f32 or both")
       ->option_text("P");
   cli.add_option("--matrices", s.matrices,
-                 "names from the set or generator specifications, with commas between")
+                 "names from the set, generator specifications or files, with commas between; "
+                 "none: those of --real alone")
       ->option_text("A,B,...");
+  cli.add_option("--real", s.real, "a folder whose matrices join the set")->option_text("DIR");
+  cli.add_option("--real-least", s.real_least, "entries they have at least; default: 100000")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->option_text("N");
+  cli.add_flag("--exhaustive,--formats", s.every_format,
+               "spmv, spmv-t: every format the planner chooses between, a line each");
+  cli.add_flag("--full", s.full, "paper:004: all sizes of super-rows that the paper tried");
   app::add_choice<size_class>(
       cli, "--size", s.size,
       {{"small", size_class::small}, {"medium", size_class::medium}, {"large", size_class::large}},
@@ -76,9 +90,10 @@ int main(int argc, char** argv) {
   CLI::App cli("Lacuna beside its peers and the memory's limit, in one run.", "lacuna-bench");
   cli.footer(
       "Examples:\n"
-      "  lacuna-bench spmv\n"
+      "  lacuna-bench spmv --exhaustive --real shared/matrices\n"
       "  lacuna-bench spmv --device host --threads 2 --matrices poisson3d,rmat:scale=18,edges=20\n"
       "  lacuna-bench spmm --precision both --columns 1,16,64 --layout both --json spmm.json\n"
+      "  lacuna-bench paper:004 --threads 2 --json csr_k.json\n"
       "  lacuna-bench io --size medium --folder /scratch");
   settings s;
   add_options(cli, s);

@@ -1,39 +1,150 @@
 #include "bench/matrices.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <lacuna/core/error.hpp>
 #include <lacuna/gen/generate.hpp>
+#include <lacuna/io/read.hpp>
 
 namespace lacuna::bench {
 namespace {
 
+using sources = std::vector<matrix_source>;
+
 /// In double: small about 10 MB each, medium 150 to 250 MB (beyond most last-level caches), large
 /// about 1 GB and more (for devices).
-std::vector<std::string> set_of(size_class size) {
+sources few_of(size_class size) {
   if (size == size_class::small)
-    return {"poisson2d:n=400",        "poisson3d:n=48",
-            "poisson3d27:n=32",       "fem3d:n=16,dof=3",
-            "tridiagonal:n=300000",   "banded:n=30000,half_bandwidth=16",
-            "dense:n=1000,m=1000",    "uniform:rows=60000,per_row=16",
-            "rmat:scale=16,edges=16", "kron:scale=15,edges=16",
-            "circuit:n=200000",       "arrow:n=300000"};
+    return {{"poisson2d:n=400"},        {"poisson3d:n=48"},
+            {"poisson3d27:n=32"},       {"fem3d:n=16,dof=3"},
+            {"tridiagonal:n=300000"},   {"banded:n=30000,half_bandwidth=16"},
+            {"dense:n=1000,m=1000"},    {"uniform:rows=60000,per_row=16"},
+            {"rmat:scale=16,edges=16"}, {"kron:scale=15,edges=16"},
+            {"circuit:n=200000"},       {"arrow:n=300000"}};
   if (size == size_class::medium)
-    return {"poisson2d:n=1500",       "poisson3d:n=128",
-            "poisson3d27:n=80",       "fem3d:n=40,dof=3",
-            "tridiagonal:n=5000000",  "banded:n=500000,half_bandwidth=16",
-            "dense:n=4000,m=4000",    "uniform:rows=1000000,per_row=16",
-            "rmat:scale=20,edges=16", "kron:scale=19,edges=16",
-            "circuit:n=3000000",      "arrow:n=4000000"};
-  return {"poisson2d:n=4096",       "poisson3d:n=256",
-          "poisson3d27:n=160",      "fem3d:n=80,dof=3",
-          "tridiagonal:n=30000000", "banded:n=3000000,half_bandwidth=16",
-          "dense:n=10000,m=10000",  "uniform:rows=6000000,per_row=16",
-          "rmat:scale=22,edges=16", "kron:scale=21,edges=16",
-          "circuit:n=20000000",     "arrow:n=25000000"};
+    return {{"poisson2d:n=1500"},       {"poisson3d:n=128"},
+            {"poisson3d27:n=80"},       {"fem3d:n=40,dof=3"},
+            {"tridiagonal:n=5000000"},  {"banded:n=500000,half_bandwidth=16"},
+            {"dense:n=4000,m=4000"},    {"uniform:rows=1000000,per_row=16"},
+            {"rmat:scale=20,edges=16"}, {"kron:scale=19,edges=16"},
+            {"circuit:n=3000000"},      {"arrow:n=4000000"}};
+  return {{"poisson2d:n=4096"},       {"poisson3d:n=256"},
+          {"poisson3d27:n=160"},      {"fem3d:n=80,dof=3"},
+          {"tridiagonal:n=30000000"}, {"banded:n=3000000,half_bandwidth=16"},
+          {"dense:n=10000,m=10000"},  {"uniform:rows=6000000,per_row=16"},
+          {"rmat:scale=22,edges=16"}, {"kron:scale=21,edges=16"},
+          {"circuit:n=20000000"},     {"arrow:n=25000000"}};
 }
 
-std::string name_of(const std::string& spec) { return spec.substr(0, spec.find(':')); }
+/// Of one vector: more kinds. The large ones begin with those that published.cpp knows, of 30 to
+/// 700 MB; the last eight have more than 500 MB.
+sources set_of_vectors(size_class size) {
+  sources set = few_of(size);
+  if (size == size_class::medium)
+    for (const char* spec :
+         {"poisson2d9:n=1300", "rgg:scale=20", "qcd:n=14", "elasticity3d:n=44", "kkt:n=66",
+          "cage:length=8", "epidemiology:n=3000", "trace3:n=2145", "mesh2d:n=1400,shuffle=1",
+          "road:n=2500", "debruijn:scale=22", "web:n=3000000", "patents:n=3000000",
+          "lp:rows=4284,cols=1090000", "localized:n=150000"})
+      set.push_back({spec});
+  if (size == size_class::large)
+    set = {{"poisson3d27:n=128"},
+           {"poisson3d:n=128"},
+           {"poisson2d9:n=1024"},
+           {"poisson2d:n=1000"},
+           {"fem3d:n=40,dof=3"},
+           {"rgg:scale=20"},
+           {"qcd:n=16"},
+           {"uniform:rows=1048576,per_row=8"},
+           {"trace3:n=2145"},
+           {"kron:scale=18"},
+           {"circuit:n=3000000"},
+           {"lp:rows=4284,cols=1090000"},
+           {"web:n=1000000"},
+           {"dense:n=2000,m=2000"},
+           {"rmat:scale=20,edges=16"},
+           {"elasticity3d:n=44"},
+           {"kkt:n=66"},
+           {"cage:length=8"},
+           {"epidemiology:n=3000"},
+           {"mesh2d:n=1400,shuffle=1"},
+           {"road:n=2500"},
+           {"debruijn:scale=22"},
+           {"patents:n=3000000"},
+           {"localized:n=150000"},
+           {"tridiagonal:n=5000000"},
+           {"arrow:n=4000000"},
+           {"poisson2d:n=4096"},
+           {"poisson3d:n=256"},
+           {"poisson3d27:n=160"},
+           {"fem3d:n=80,dof=3"},
+           {"banded:n=3000000,half_bandwidth=16"},
+           {"uniform:rows=6000000,per_row=16"},
+           {"rmat:scale=22,edges=16"},
+           {"circuit:n=20000000"}};
+  return set;
+}
+
+/// Like the fourteen of Williams et al. (paper 003, figure 3) in rows, entries a row and kind of
+/// pattern. Nothing generated is much like Economics: its row length, columns at random.
+sources like_williams() {
+  const auto like = [](const char* spec, const char* real) {
+    return matrix_source{spec, {}, false, real};
+  };
+  return {like("dense:n=2000,m=2000", "Dense"),
+          like("localized:n=36416,block=30,clusters=4", "Protein"),
+          like("fem3d:n=30,dof=3", "FEM/Spheres"),
+          like("elasticity3d:n=26", "FEM/Cantilever"),
+          like("fem3d:n=48,dof=2", "Wind Tunnel"),
+          like("fem3d:n=29,dof=2", "FEM/Harbor"),
+          like("qcd:n=8", "QCD"),
+          like("fem3d:n=41,dof=2", "FEM/Ship"),
+          like("uniform:rows=206500,per_row=6", "Economics"),
+          like("epidemiology:n=1024", "Epidemiology"),
+          like("rgg:scale=17,degree=21", "FEM/Accelerator"),
+          like("circuit:n=170998", "Circuit"),
+          like("web:n=1000005", "Webbase"),
+          like("lp:rows=4284,cols=1092610", "LP")};
+}
+
+/// Like matrices of paper 004's suite: square, 1 to 6 million rows, less than 60 million entries.
+sources like_lane_booth() {
+  const auto like = [](const char* spec, const char* real) {
+    return matrix_source{spec, {}, false, real};
+  };
+  return {like("debruijn:scale=21", "debr"),
+          like("road:n=1500", "roadNet-CA"),
+          like("trace3:n=2145", "hugetrace-00000"),
+          like("poisson2d:n=1000", "ecology2"),
+          like("mesh2d:n=1024", "delaunay_n20"),
+          like("mesh2d:n=1024,shuffle=1", "the same, numbered at random"),
+          like("poisson3d:n=108", "atmosmodd"),
+          like("rgg:scale=20", "rgg_n_2_20_s0"),
+          like("circuit:n=3000000", "FullChip"),
+          like("web:n=1000005", "webbase-1M"),
+          like("patents:n=3774768", "patents"),
+          like("rmat:scale=20,edges=8", "wiki-Talk")};
+}
+
+sources set_of(suite what, size_class size) {
+  switch (what) {
+  case suite::paper_003: return like_williams();
+  case suite::paper_004: return like_lane_booth();
+  case suite::spmm: {
+    auto set = few_of(size);
+    // Many columns make dense operands of several times the matrix: rows are kept few.
+    std::erase_if(set, [](const matrix_source& m) {
+      return m.name.starts_with("tridiagonal") || m.name.starts_with("circuit") ||
+             m.name.starts_with("arrow") || m.name.starts_with("dense");
+    });
+    return set;
+  }
+  default: return set_of_vectors(size);
+  }
+}
+
+std::string kind_of(const std::string& spec) { return spec.substr(0, spec.find(':')); }
 
 /// "a:x=1,y=2,b" is two: a piece with '=' and no ':' belongs to the one before.
 std::vector<std::string> split(const std::vector<std::string>& typed) {
@@ -54,31 +165,56 @@ std::vector<std::string> split(const std::vector<std::string>& typed) {
   return result;
 }
 
-} // namespace
+matrix_source file_source(const std::string& path, bool optional) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  return {name.substr(0, name.find('.')), path, optional};
+}
 
-std::vector<std::string> choose_matrices(const settings& s, size_class usual) {
-  auto set = set_of(s.size == size_class::automatic ? usual : s.size);
-  if (s.matrices.empty()) {
-    // Many columns make dense operands of several times the matrix: rows are kept few.
-    if (s.what == suite::spmm)
-      std::erase_if(set, [](const auto& spec) {
-        return spec.starts_with("tridiagonal") || spec.starts_with("circuit") ||
-               spec.starts_with("arrow") || spec.starts_with("dense");
-      });
-    return set;
-  }
+sources named_by_user(const std::vector<std::string>& typed, const sources& set) {
   const auto known = gen::generators();
-  std::vector<std::string> result;
-  for (const auto& wanted : split(s.matrices)) {
-    if (std::ranges::none_of(known, [&](const auto& g) { return g.name == name_of(wanted); })) {
-      std::string names;
-      for (const auto& g : known) names += (names.empty() ? "" : ", ") + g.name;
-      throw bad_input("no matrix is called " + name_of(wanted) + "; there are " + names);
+  sources result;
+  for (const auto& wanted : split(typed)) {
+    if (wanted == "none") continue;
+    if (io::is_readable_name(wanted)) {
+      result.push_back(file_source(wanted, false));
+      continue;
     }
-    const auto in_set = std::ranges::find(set, wanted, name_of);
-    result.push_back(in_set != set.end() && wanted == name_of(wanted) ? *in_set : wanted);
+    const std::string kind = kind_of(wanted);
+    if (std::ranges::none_of(known, [&](const auto& g) { return g.name == kind; })) {
+      std::string names;
+      for (const auto& g : known) names.append(names.empty() ? "" : ", ").append(g.name);
+      throw bad_input("no matrix is called " + kind + "; there are files, and " + names);
+    }
+    const auto in_set = std::ranges::find_if(
+        set, [&](const matrix_source& m) { return kind_of(m.name) == wanted; });
+    result.push_back(in_set != set.end() ? *in_set : matrix_source{wanted});
   }
   return result;
+}
+
+void add_folder(const std::string& folder, sources& result) {
+  std::error_code failed;
+  std::vector<std::string> paths;
+  for (const auto& each : std::filesystem::directory_iterator(folder, failed))
+    if (io::is_readable_name(each.path().string())) paths.push_back(each.path().string());
+  if (failed) throw bad_input("--real: " + folder + ": " + failed.message());
+  std::ranges::sort(paths);
+  for (const auto& path : paths) result.push_back(file_source(path, true));
+}
+
+} // namespace
+
+std::vector<matrix_source> choose_matrices(const settings& s, size_class usual) {
+  sources result = set_of(s.what, s.size == size_class::automatic ? usual : s.size);
+  if (!s.matrices.empty()) result = named_by_user(s.matrices, result);
+  if (!s.real.empty()) add_folder(s.real, result);
+  if (result.empty()) throw bad_input("there is no matrix to run on");
+  return result;
+}
+
+csr<double> load(const host_context& ctx, const matrix_source& source) {
+  if (source.file.empty()) return gen::generate<double, index_t, offset_t>(ctx, source.name);
+  return io::read_csr<double, index_t, offset_t>(ctx, source.file);
 }
 
 bool is_stencil(const std::string& spec) { return spec.starts_with("poisson"); }

@@ -1,13 +1,14 @@
 #include "bench/report.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <fmt/format.h>
 #include <fstream>
 #include <sys/resource.h>
 
 #include "bench/matrices.hpp"
+#include "bench/published.hpp"
+#include "bench/summary.hpp"
 #include "common/text.hpp"
 #include <lacuna/core/config.hpp>
 #include <lacuna/core/error.hpp>
@@ -16,46 +17,84 @@
 namespace lacuna::bench {
 namespace {
 
+using json = nlohmann::ordered_json;
 using app::human_bytes;
 using app::human_count;
 using app::human_seconds;
 
-const char* name_of(suite s) {
-  return s == suite::spmv ? "spmv" : s == suite::spmv_t ? "spmv-t" : "spmm";
+struct suite_words {
+  const char* name;
+  const char* title;
+};
+suite_words words_of(suite s) {
+  switch (s) {
+  case suite::spmv: return {"spmv", "y = A x, one vector"};
+  case suite::spmv_t: return {"spmv-t", "y = Aᵀ x, one vector"};
+  case suite::spmm: return {"spmm", "Y = A X, several vectors"};
+  case suite::paper_003: return {"paper:003", "Matam and Kothapalli (2011), rows in CSR and ELL"};
+  case suite::paper_004: return {"paper:004", "Lane and Booth (2022), CSR-k"};
+  case suite::io: break; // has a report of its own
+  }
+  return {"io", "files"};
 }
-const char* title_of(suite s) {
-  return s == suite::spmv     ? "y = A x, one vector"
-         : s == suite::spmv_t ? "y = Aᵀ x, one vector"
-                              : "Y = A X, several vectors";
-}
+bool is_peer(role plays) { return plays == role::peer || plays == role::peer_too; }
 const char* name_of(layout l) { return l == layout::row_major ? "row" : "column"; }
 
-/// Seconds of the fastest peer; 0 without one.
-double best_peer_seconds(const measured_problem& p) {
-  double best = 0;
-  for (const auto& r : p.results)
-    if (r.plays == role::peer && r.trouble.empty() && (best == 0 || r.seconds < best))
-      best = r.seconds;
-  return best;
+json as_json(const measured_problem& p, const result& r) {
+  json c = {
+      {"name", r.name}, {"peer", is_peer(r.plays)}, {"candidate", r.plays == role::candidate}};
+  if (!r.refused.empty()) c["refused"] = r.refused;
+  if (!r.trouble.empty()) c["trouble"] = r.trouble;
+  if (r.seconds == 0) return c;
+  c.update({{"seconds", r.seconds},
+            {"least_seconds", r.least_seconds},
+            {"gflops", p.gflops(r)},
+            {"gbytes_per_s", p.bytes / r.seconds * 1e-9},
+            {"ratio_to_limit", p.limit_seconds() / r.seconds},
+            {"prepare_seconds", r.prepare_seconds},
+            {"prepare_products", r.prepare_products()},
+            {"extra_bytes", r.extra_bytes},
+            {"verify_error", r.verify_error}});
+  if (r.format_bytes > 0) c["memory_ratio"] = p.memory(r);
+  if (const result* peer = p.best(role::peer)) c["ratio_to_best_peer"] = peer->seconds / r.seconds;
+  if (const result* candidate = p.best(role::candidate))
+    c["ratio_to_best_candidate"] = candidate->seconds / r.seconds;
+  if (!r.chose.format.empty()) c["format"] = r.chose.format;
+  if (!r.chose.why.empty()) c["explain"] = r.chose.why;
+  return c;
 }
+
+} // namespace
 
 std::string group_of(const measured_problem& p) {
   if (p.columns == 1) return p.values;
   return fmt::format("{}, {} columns, {}-major", p.values, p.columns, name_of(p.order));
 }
+std::vector<std::string> groups_of(const std::vector<measured_problem>& problems) {
+  std::vector<std::string> groups;
+  for (const auto& p : problems)
+    if (std::ranges::find(groups, group_of(p)) == groups.end()) groups.push_back(group_of(p));
+  return groups;
+}
 
-} // namespace
+std::string wrapped(std::string text) {
+  constexpr std::size_t width = 138;
+  for (std::size_t begin = 0; begin + width < text.size();) {
+    const std::size_t blank = text.rfind(' ', begin + width);
+    if (blank == std::string::npos || blank <= begin + 4) break;
+    text.replace(blank, 1, "\n    ");
+    begin = blank + 1;
+  }
+  return text;
+}
 
 report::report(const settings& s, const std::string& engine, const std::string& why)
-    : settings_(s) {
-  json_ = {{"lacuna", LACUNA_VERSION},
-           {"suite", name_of(s.what)},
-           {"device", engine},
-           {"device_reason", why},
-           {"peers", nlohmann::ordered_json::array()},
-           {"results", nlohmann::ordered_json::array()},
-           {"means", nlohmann::ordered_json::array()}};
-  fmt::print("lacuna-bench {} · {} · {}: {}\n", name_of(s.what), title_of(s.what), engine, why);
+    : settings_(s), engine_(engine) {
+  const auto [name, title] = words_of(s.what);
+  json_ = {{"lacuna", LACUNA_VERSION}, {"suite", name},          {"device", engine},
+           {"device_reason", why},     {"peers", json::array()}, {"skipped", json::array()},
+           {"results", json::array()}, {"means", json::array()}};
+  fmt::print("lacuna-bench {} · {} · {}: {}\n", name, title, engine, why);
 }
 
 void report::peer_found(const std::string& name, const std::string& about, bool takes_part) {
@@ -67,118 +106,119 @@ void report::progress(const std::string& text) {
   if (app::stderr_is_terminal()) fmt::print(stderr, "\r\033[K{}", text);
 }
 
-void report::add(const measured_problem& p) {
-  const double best = best_peer_seconds(p);
-  const double limit_seconds = p.bytes / p.limits.front().bytes_per_second;
-  nlohmann::ordered_json contestants = nlohmann::ordered_json::array(),
-                         limits = nlohmann::ordered_json::object();
-  for (const auto& l : p.limits) limits[l.name] = l.bytes_per_second;
+void report::skip(const std::string& matrix, const std::string& why) {
+  json_["skipped"].push_back(
+      {{"matrix", matrix}, {"why", why.empty() ? "fewer entries than --real-least" : why}});
+  if (why.empty())
+    ++too_small_;
+  else
+    unusable_.push_back("  " + matrix + ": " + why);
+}
+
+void report::judge(const measured_problem& p) {
   if (p.limits.front().best_bytes_per_second > 1.25 * p.limits.front().bytes_per_second)
     busy_ = true;
-  for (const auto& r : p.results) {
-    nlohmann::ordered_json c = {{"name", r.name}, {"peer", r.plays == role::peer}};
-    if (!r.trouble.empty()) {
-      c["trouble"] = r.trouble;
-      if (r.plays != role::peer) all_right_ = false;
-    } else {
-      c.update({{"seconds", r.seconds},
-                {"least_seconds", r.least_seconds},
-                {"gflops", p.flops / r.seconds * 1e-9},
-                {"gbytes_per_s", p.bytes / r.seconds * 1e-9},
-                {"ratio_to_limit", limit_seconds / r.seconds},
-                {"prepare_seconds", r.prepare_seconds},
-                {"extra_bytes", r.extra_bytes},
-                {"verify_error", r.verify_error}});
-      if (best > 0) c["ratio_to_best_peer"] = best / r.seconds;
-      if (!r.explain.empty()) c["explain"] = r.explain;
-      if (r.plays == role::lacuna)
-        ratios_.push_back(
-            {group_of(p), is_stencil(p.matrix), best / r.seconds, limit_seconds / r.seconds});
-    }
-    contestants.push_back(std::move(c));
-  }
+  for (const auto& r : p.results)
+    if (!r.trouble.empty() && !is_peer(r.plays)) all_right_ = false;
+}
+
+void report::add(measured_problem p) {
+  judge(p);
+  json contestants = json::array(), limits = json::object();
+  for (const auto& l : p.limits) limits[l.name] = l.bytes_per_second;
+  for (const auto& r : p.results) contestants.push_back(as_json(p, r));
   json_["results"].push_back({{"matrix", p.matrix},
+                              {"stands_for", p.stands_for},
                               {"precision", p.values},
                               {"rows", p.rows},
                               {"cols", p.cols},
                               {"nnz", p.nnz},
                               {"longest_row", p.longest_row},
+                              {"row_variance", p.row_variance},
                               {"columns", p.columns},
                               {"layout", name_of(p.order)},
                               {"matrix_bytes", p.matrix_bytes},
                               {"bytes_moved", p.bytes},
                               {"limits_bytes_per_s", limits},
                               {"contestants", contestants}});
-  print_table(p, best);
+  print_table(p);
+  problems_.push_back(std::move(p));
 }
 
-void report::print_table(const measured_problem& p, double best) {
+void report::print_table(const measured_problem& p) {
   progress("");
   const double mean =
       static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(p.rows, 1));
-  fmt::print("\n{} · {} · {} x {}, {} entries, {:.1f} a row, {} at most · {} to move{}\n", p.matrix,
+  fmt::print("\n{}{} · {} · {} x {}, {} entries, {:.1f} a row, {} at most, {} · {} to move{}\n",
+             p.matrix, p.stands_for.empty() ? "" : fmt::format(" (like {})", p.stands_for),
              group_of(p), human_count(p.rows), human_count(p.cols), human_count(p.nnz), mean,
-             human_count(p.longest_row), human_bytes(p.bytes),
-             p.matrix_bytes < p.cache_bytes ? " · fits the last cache" : "");
-  fmt::print("  {:<22} {:>9} {:>8} {:>8} {:>9} {:>10} {:>9} {:>9}\n", "", "time", "GFLOP/s", "GB/s",
-             "of limit", "best peer", "prepare", "extra");
+             human_count(p.longest_row), p.regular() ? "regular" : "irregular",
+             human_bytes(p.bytes), p.matrix_bytes < p.cache_bytes ? " · fits the last cache" : "");
+  fmt::print("  {:<28} {:>9} {:>8} {:>8} {:>9} {:>10} {:>9} {:>9} {:>9} {:>8}\n", "", "time",
+             "GFLOP/s", "GB/s", "of limit", "best peer", "prepare", "products", "extra", "memory");
+  const result* const best = p.best(role::peer);
   for (const auto& r : p.results) {
-    if (!r.trouble.empty()) {
-      fmt::print("  {:<22} left out: {}\n", r.name, r.trouble);
+    if (r.seconds == 0) {
+      fmt::print("  {:<28} {}: {}\n", r.name, r.refused.empty() ? "left out" : "refused",
+                 r.refused.empty() ? r.trouble : r.refused);
       continue;
     }
-    fmt::print("  {:<22} {:>9} {:>8.2f} {:>8.1f} {:>7.0f} % {:>10} {:>9} {:>9}\n", r.name,
-               human_seconds(r.seconds), p.flops / r.seconds * 1e-9, p.bytes / r.seconds * 1e-9,
-               100 * p.bytes / p.limits.front().bytes_per_second / r.seconds,
-               best > 0 ? fmt::format("{:.2f} x", best / r.seconds) : "-",
-               r.prepare_seconds > 5e-6 ? human_seconds(r.prepare_seconds) : "-",
-               r.extra_bytes > 0 ? human_bytes(static_cast<double>(r.extra_bytes)) : "-");
+    const bool prepares = r.prepare_seconds > 5e-6;
+    fmt::print("  {:<28} {:>9} {:>8.2f} {:>8.1f} {:>7.0f} % {:>10} {:>9} {:>9} {:>9} {:>8}\n",
+               r.name, human_seconds(r.seconds), p.gflops(r), p.bytes / r.seconds * 1e-9,
+               100 * p.limit_seconds() / r.seconds,
+               best != nullptr ? fmt::format("{:.2f} x", best->seconds / r.seconds) : "-",
+               prepares ? human_seconds(r.prepare_seconds) : "-",
+               prepares ? fmt::format("{:.1f}", r.prepare_products()) : "-",
+               r.extra_bytes > 0 ? human_bytes(static_cast<double>(r.extra_bytes)) : "-",
+               r.format_bytes > 0 ? fmt::format("{:.2f} x", p.memory(r)) : "-");
   }
   for (const auto& l : p.limits)
-    fmt::print("  {:<22} {:>9} {:>8} {:>8.1f}\n", "limit: " + l.name,
+    fmt::print("  {:<28} {:>9} {:>8} {:>8.1f}\n", "limit: " + l.name,
                human_seconds(p.bytes / l.bytes_per_second), "", l.bytes_per_second * 1e-9);
   for (const auto& r : p.results)
-    if (!r.explain.empty()) fmt::print("  {}: {}\n", r.name, r.explain);
+    if (!r.chose.why.empty()) fmt::print("{}\n", wrapped("  " + r.name + ": " + r.chose.why));
   std::fflush(stdout);
 }
 
 void report::print_means() {
-  std::vector<std::string> groups;
-  for (const auto& r : ratios_)
-    if (std::ranges::find(groups, r.group) == groups.end()) groups.push_back(r.group);
   fmt::print("\nGeometric means, Lacuna\n");
-  for (const auto& group : groups)
+  for (const auto& group : groups_of(problems_))
     for (const bool stencils_only : {false, true}) {
-      double peer_sum = 0, limit_sum = 0;
-      int count = 0, with_peer = 0;
-      for (const auto& r : ratios_) {
-        if (r.group != group || (stencils_only && !r.stencil)) continue;
-        limit_sum += std::log(r.to_limit);
-        ++count;
-        if (r.to_peer > 0) peer_sum += std::log(r.to_peer), ++with_peer;
+      std::vector<double> to_peer, to_limit;
+      for (const auto& p : problems_) {
+        const result* const ours = p.best(role::lacuna);
+        if (group_of(p) != group || ours == nullptr || (stencils_only && !is_stencil(p.matrix)))
+          continue;
+        to_limit.push_back(p.limit_seconds() / ours->seconds);
+        if (const result* peer = p.best(role::peer))
+          to_peer.push_back(peer->seconds / ours->seconds);
       }
-      if (count == 0) continue;
-      const double to_limit = std::exp(limit_sum / count);
-      nlohmann::ordered_json mean = {{"group", group},
-                                     {"matrices", stencils_only ? "stencils" : "all"},
-                                     {"count", count},
-                                     {"ratio_to_limit", to_limit}};
-      std::string peer_text = "no peer to compare with";
-      if (with_peer > 0) {
-        const double to_peer = std::exp(peer_sum / with_peer);
-        mean["ratio_to_best_peer"] = to_peer;
-        peer_text = fmt::format("{:.2f} x the best peer", to_peer);
-      }
+      if (to_limit.empty()) continue;
+      json mean = {{"group", group},
+                   {"matrices", stencils_only ? "stencils" : "all"},
+                   {"count", to_limit.size()},
+                   {"ratio_to_limit", geometric_mean(to_limit)}};
+      if (!to_peer.empty()) mean["ratio_to_best_peer"] = geometric_mean(to_peer);
       json_["means"].push_back(mean);
-      fmt::print("  {} · {} {}: {}, {:.0f} % of the limit\n", group, count,
-                 stencils_only ? (count == 1 ? "stencil" : "stencils")
-                               : (count == 1 ? "matrix" : "matrices"),
-                 peer_text, 100 * to_limit);
+      const bool one = to_limit.size() == 1;
+      fmt::print("  {} · {} {}: {}, {:.0f} % of the limit\n", group, to_limit.size(),
+                 stencils_only ? (one ? "stencil" : "stencils") : (one ? "matrix" : "matrices"),
+                 to_peer.empty() ? "no peer to compare with"
+                                 : fmt::format("{:.2f} x the best peer", geometric_mean(to_peer)),
+                 100 * geometric_mean(to_limit));
     }
 }
 
 bool report::finish() {
+  if (too_small_ + unusable_.size() > 0)
+    fmt::print("\nLeft out of {}: {} with fewer than {} entries (--real-least), and\n",
+               settings_.real, too_small_, human_count(settings_.real_least));
+  for (const auto& each : unusable_) fmt::print("{:.138}\n", each);
   print_means();
+  if (settings_.what == suite::spmv || settings_.what == suite::spmv_t)
+    print_summary(problems_, settings_.every_format, json_);
+  if (settings_.what == suite::spmv) print_published(problems_, engine_, json_);
   if (busy_)
     fmt::print(
         "The machine was busy: the limit itself varied by more than a quarter between rounds\n");

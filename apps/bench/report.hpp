@@ -5,39 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/measured.hpp"
 #include "bench/settings.hpp"
 
 namespace lacuna::bench {
-
-/// What one contestant did with one problem.
-struct result {
-  std::string name;
-  role plays = role::peer;
-  double seconds = 0;       ///< median
-  double least_seconds = 0; ///< of all rounds
-  double prepare_seconds = 0;
-  std::size_t extra_bytes = 0;
-  double verify_error = 0; ///< in units of its bound; right if at most 1
-  std::string explain;
-  std::string trouble; ///< why there is no time; empty if there is one
-};
-
-struct limit {
-  std::string name;                 ///< "triad", "copy"
-  double bytes_per_second = 0;      ///< median
-  double best_bytes_per_second = 0; ///< of all rounds
-};
-
-struct measured_problem {
-  std::string matrix;
-  std::string values; ///< "f64"
-  std::int64_t rows = 0, cols = 0, nnz = 0, longest_row = 0;
-  std::int64_t columns = 1; ///< of X
-  layout order = layout::row_major;
-  double matrix_bytes = 0, bytes = 0, flops = 0, cache_bytes = 0;
-  std::vector<result> results;
-  std::vector<limit> limits; ///< measured in the same rounds; the first is what ratios refer to
-};
 
 class report {
 public:
@@ -46,25 +17,36 @@ public:
   void peer_found(const std::string& name, const std::string& about, bool takes_part);
   /// "12/24 poisson3d:n=128 …" on a terminal's stderr, gone when the next line is printed.
   void progress(const std::string& text);
-  void add(const measured_problem& p);
-  /// Means, peak memory; writes the file. Returns whether Lacuna's results were all right.
+  /// A matrix of --real that is left out; without a reason: it has too few entries.
+  void skip(const std::string& matrix, const std::string& why);
+  void add(measured_problem p);
+  /// Looks only for wrong results and a busy machine.
+  void judge(const measured_problem& p);
+  [[nodiscard]] const std::vector<measured_problem>& problems() const { return problems_; }
+  /// Where a suite keeps what only it has.
+  nlohmann::ordered_json& figures() { return json_; }
+  /// Summary, peak memory; writes the file. Returns whether Lacuna's results were all right.
   bool finish();
 
 private:
-  void print_table(const measured_problem& p, double best_peer);
+  void print_table(const measured_problem& p);
   void print_means();
 
   settings settings_;
+  std::string engine_;
   nlohmann::ordered_json json_;
-  struct ratio {
-    std::string group; ///< "f64", "f64, 8 columns, row-major"
-    bool stencil;
-    double to_peer; ///< 0: no peer took part
-    double to_limit;
-  };
-  std::vector<ratio> ratios_;
+  std::vector<measured_problem> problems_;
+  std::size_t too_small_ = 0;         ///< matrices of --real
+  std::vector<std::string> unusable_; ///< likewise, with the reason
   bool all_right_ = true;
   bool busy_ = false; ///< the limit itself varied: something else ran on the machine
 };
+
+/// "f64", "f64, 8 columns, row-major": problems whose ratios may be put together.
+std::string group_of(const measured_problem& p);
+std::vector<std::string> groups_of(const std::vector<measured_problem>& problems);
+
+/// In lines of at most 138 bytes where words allow it, all but the first indented by 4.
+std::string wrapped(std::string text);
 
 } // namespace lacuna::bench

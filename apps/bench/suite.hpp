@@ -11,7 +11,6 @@
 #include "common/clock.hpp"
 #include "common/vectors.hpp"
 #include "reference/reference.hpp"
-#include <lacuna/gen/generate.hpp>
 #include <lacuna/op/copy.hpp>
 #include <lacuna/op/vector.hpp>
 
@@ -44,6 +43,13 @@ template <space S> struct peer_lists {
     else
       return f32;
   }
+  /// Their contestants, all in one list.
+  template <class T> std::vector<contestant<T, S>> contestants() const {
+    std::vector<contestant<T, S>> result;
+    for (const auto& p : of<T>())
+      result.insert(result.end(), p.contestants.begin(), p.contestants.end());
+    return result;
+  }
 };
 
 namespace detail {
@@ -55,6 +61,27 @@ template <class T> csr<T> as_precision(const host_context& ctx, const csr<double
   std::ranges::transform(a.values(), result.values().begin(),
                          [](double v) { return static_cast<T>(v); });
   return result;
+}
+
+/// Name, sizes and row lengths.
+template <class T> measured_problem facts_of(const matrix_source& source, const csr<T>& a) {
+  measured_problem facts;
+  facts.matrix = source.name;
+  facts.stands_for = source.stands_for;
+  facts.values = std::is_same_v<T, double> ? "f64" : "f32";
+  facts.rows = a.shape().row;
+  facts.cols = a.shape().col;
+  facts.nnz = a.size();
+  const auto rows = static_cast<double>(std::max<std::int64_t>(facts.rows, 1));
+  const double mean = static_cast<double>(facts.nnz) / rows;
+  for (std::int64_t i = 0; i < facts.rows; ++i) {
+    const std::int64_t length = a.rowptr()[i + 1] - a.rowptr()[i];
+    facts.longest_row = std::max(facts.longest_row, length);
+    facts.row_variance +=
+        (static_cast<double>(length) - mean) * (static_cast<double>(length) - mean) / rows;
+  }
+  facts.matrix_bytes = static_cast<double>(a.bytes());
+  return facts;
 }
 
 /// Runs the contestant once on a result that is wrong everywhere and judges what it left.
@@ -74,32 +101,42 @@ void verify(const rig<S>& r, const problem<T, S>& p, prepared& entrant,
     out.trouble = "WRONG RESULT, error " + std::to_string(out.verify_error) + " x its bound";
 }
 
+/// The contestant with the matrix taken in, and verified; null with the reason in `line`.
+template <class T, space S>
+std::unique_ptr<prepared> enter(const rig<S>& r, const problem<T, S>& p, const contestant<T, S>& c,
+                                const reference::expected& expected, result& line) {
+  line.name = c.name;
+  line.plays = c.plays;
+  try {
+    // A device loads kernels and maps memory the first time: no part of the work.
+    if (S == space::device) (void)c.prepare(p);
+    r.ctx.synchronize();
+    const app::stopwatch watch;
+    auto entrant = c.prepare(p);
+    r.ctx.synchronize();
+    line.prepare_seconds = watch.seconds();
+    verify(r, p, *entrant, expected, line);
+    line.extra_bytes = entrant->extra_bytes();
+    line.format_bytes = entrant->format_bytes();
+    line.chose = entrant->explain();
+    if (line.trouble.empty()) return entrant;
+  } catch (const refusal& e) {
+    line.refused = e.what();
+  } catch (const std::exception& e) {
+    line.trouble = e.what();
+  }
+  return nullptr;
+}
+
 /// Fills in results and limits of `out`.
 template <class T, space S>
 void compete(const rig<S>& r, const problem<T, S>& p,
              const std::vector<contestant<T, S>>& contestants, const reference::expected& expected,
              measured_problem& out) {
   std::vector<std::unique_ptr<prepared>> entrants;
-  for (const auto& c : contestants) {
-    if (std::ranges::find(c.suites, p.what) == c.suites.end()) continue;
-    result& line = out.results.emplace_back();
-    line.name = c.name;
-    line.plays = c.plays;
-    auto& entrant = entrants.emplace_back();
-    try {
-      // A device loads kernels and maps memory the first time: no part of the work.
-      if (S == space::device) (void)c.prepare(p);
-      const app::stopwatch watch;
-      entrant = c.prepare(p);
-      line.prepare_seconds = watch.seconds();
-      verify(r, p, *entrant, expected, line);
-      line.extra_bytes = entrant->extra_bytes();
-      line.explain = entrant->explain();
-    } catch (const std::exception& e) {
-      line.trouble = e.what();
-    }
-    if (!line.trouble.empty()) entrant.reset();
-  }
+  for (const auto& c : contestants)
+    if (std::ranges::find(c.suites, p.what) != c.suites.end() && p.a.size() <= c.most_entries)
+      entrants.push_back(enter(r, p, c, expected, out.results.emplace_back()));
 
   std::vector<std::unique_ptr<prepared>> passes;
   for (const probe& each : r.probes) passes.push_back(each.make());
@@ -120,88 +157,118 @@ void compete(const rig<S>& r, const problem<T, S>& p,
                           r.probes[i].bytes / std::ranges::min(probe_seconds[i])});
 }
 
-/// One matrix in one precision, every number of columns and layout asked for.
-template <class T, space S>
-void run_matrix(const rig<S>& r, const host_context& host, const settings& s,
-                const peer_lists<S>& peers, const std::string& name, const csr<T>& a, report& out) {
-  std::vector<contestant<T, S>> contestants = lacuna_contestants<T, S>(r.ctx);
-  for (const auto& p : peers.template of<T>())
-    contestants.insert(contestants.end(), p.contestants.begin(), p.contestants.end());
-
-  const csr<T, index_t, offset_t, S> there = [&] {
-    if constexpr (S == space::device)
-      return copy_to(r.ctx, a);
-    else
-      return csr<T>();
-  }();
-  const csr_view<const T, index_t, offset_t, S> a_view = [&] {
-    if constexpr (S == space::device)
-      return there.view();
-    else
-      return a.view();
-  }();
-
-  measured_problem facts;
-  facts.matrix = name;
-  facts.values = std::is_same_v<T, double> ? "f64" : "f32";
-  facts.rows = a.shape().row;
-  facts.cols = a.shape().col;
-  facts.nnz = a.size();
-  for (std::int64_t i = 0; i < facts.rows; ++i)
-    facts.longest_row =
-        std::max<std::int64_t>(facts.longest_row, a.rowptr()[i + 1] - a.rowptr()[i]);
-  facts.matrix_bytes = static_cast<double>(a.bytes());
-  facts.cache_bytes = r.cache_bytes;
-
-  const bool several = s.what == suite::spmm, transposed = s.what == suite::spmv_t;
-  for (const std::int64_t columns : several ? s.columns : std::vector<std::int64_t>{1})
-    for (const layout order : several ? s.layouts : std::vector{layout::column_major}) {
-      const std::int64_t x_rows = transposed ? facts.rows : facts.cols;
-      const std::int64_t y_rows = transposed ? facts.cols : facts.rows;
-      dense<T> x_host(host, {x_rows, columns}, order);
-      app::fill_vector(x_host.values(), s.seed);
-      const auto expected = reference::multiply<T, index_t, offset_t>(
-          a.view(), std::as_const(x_host).view(), transposed);
-      const dense<T, S> x = copy_to(r.ctx, x_host);
-      x_host = {};
-      dense<T, S> y(r.ctx, {y_rows, columns}, order);
-      const problem<T, S> p{s.what, a_view, x.view(), y.view()};
-      measured_problem m = facts;
-      m.columns = columns;
-      m.order = order;
-      m.bytes = p.bytes();
-      m.flops = p.flops();
-      compete(r, p, contestants, expected, m);
-      out.add(m);
-    }
-}
-
 } // namespace detail
 
-/// All matrices of the suite, one after another.
-template <space S>
-void run_suite(const rig<S>& r, const host_context& host, const settings& s,
-               const std::vector<std::string>& specs, const peer_lists<S>& peers, report& out) {
-  const auto& listed = s.values == precision::f32 ? peers.f32.size() : peers.f64.size();
-  for (std::size_t i = 0; i < listed; ++i) {
-    const auto say = [&](const auto& p) {
-      out.peer_found(p.name, p.about, !p.contestants.empty());
-    };
-    if (s.values == precision::f32)
-      say(peers.f32[i]);
+/// Which product of a matrix is measured.
+struct product_shape {
+  suite what = suite::spmv;
+  std::int64_t columns = 1;
+  layout order = layout::column_major;
+};
+
+/// One matrix in one precision where contestants run: on the host the caller's, on a device a copy.
+template <class T, space S> class stage {
+public:
+  stage(const rig<S>& r, const host_context& host, const matrix_source& source, const csr<T>& a)
+      : rig_(r), host_(host), a_(a), facts_(detail::facts_of(source, a)) {
+    if constexpr (S == space::device) there_ = copy_to(r.ctx, a);
+    facts_.cache_bytes = r.cache_bytes;
+  }
+  stage(const stage&) = delete;
+  stage& operator=(const stage&) = delete;
+
+  [[nodiscard]] const measured_problem& facts() const { return facts_; }
+  [[nodiscard]] const csr<T>& on_host() const { return a_; }
+  [[nodiscard]] problem_matrix<T, S> matrix() const {
+    if constexpr (S == space::device)
+      return there_.view();
     else
-      say(peers.f64[i]);
+      return a_.view();
   }
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    out.progress(std::to_string(i + 1) + "/" + std::to_string(specs.size()) + " " + specs[i] +
+
+  [[nodiscard]] measured_problem measure(const product_shape& shape, std::uint64_t seed,
+                                         const std::vector<contestant<T, S>>& contestants) const {
+    const bool transposed = shape.what == suite::spmv_t;
+    const std::int64_t x_rows = transposed ? facts_.rows : facts_.cols;
+    const std::int64_t y_rows = transposed ? facts_.cols : facts_.rows;
+    dense<T> x_host(host_, {x_rows, shape.columns}, shape.order);
+    app::fill_vector(x_host.values(), seed);
+    const auto expected = reference::multiply<T, index_t, offset_t>(
+        a_.view(), std::as_const(x_host).view(), transposed);
+    const dense<T, S> x = copy_to(rig_.ctx, x_host);
+    x_host = {};
+    dense<T, S> y(rig_.ctx, {y_rows, shape.columns}, shape.order);
+    const problem<T, S> p{shape.what, matrix(), x.view(), y.view()};
+    measured_problem m = facts_;
+    m.columns = shape.columns;
+    m.order = shape.order;
+    m.bytes = p.bytes();
+    m.flops = p.flops();
+    detail::compete(rig_, p, contestants, expected, m);
+    return m;
+  }
+
+private:
+  const rig<S>& rig_;
+  const host_context& host_;
+  const csr<T>& a_;
+  csr<T, index_t, offset_t, S> there_;
+  measured_problem facts_;
+};
+
+/// Loads the matrices one after another and hands each to `run` as a stage, in the precisions asked
+/// for. What --real found and cannot be used is left out by name.
+template <space S, class Run>
+void for_each_matrix(const rig<S>& r, const host_context& host, const settings& s,
+                     const std::vector<matrix_source>& sources, report& out, Run run) {
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const matrix_source& source = sources[i];
+    out.progress(std::to_string(i + 1) + "/" + std::to_string(sources.size()) + " " + source.name +
                  " …");
-    const csr<double> a = gen::generate<double, index_t, offset_t>(host, specs[i]);
-    if (s.values != precision::f32)
-      detail::run_matrix<double, S>(r, host, s, peers, specs[i], a, out);
-    if (s.values != precision::f64)
-      detail::run_matrix<float, S>(r, host, s, peers, specs[i],
-                                   detail::as_precision<float>(host, a), out);
+    csr<double> a;
+    try {
+      a = load(host, source);
+    } catch (const error& e) {
+      if (!source.optional) throw;
+      out.skip(source.name, e.what());
+      continue;
+    }
+    if (source.optional && a.size() < s.real_least) {
+      out.skip(source.name, {});
+      continue;
+    }
+    if (s.values != precision::f32) run(stage<double, S>(r, host, source, a));
+    if (s.values != precision::f64) {
+      const auto a_float = detail::as_precision<float>(host, a);
+      run(stage<float, S>(r, host, source, a_float));
+    }
   }
+}
+
+/// Every peer that was looked for, with the reason if it is not there.
+template <space S> void introduce(const settings& s, const peer_lists<S>& peers, report& out) {
+  const auto say = [&](const auto& list) {
+    for (const auto& p : list) out.peer_found(p.name, p.about, !p.contestants.empty());
+  };
+  if (s.values == precision::f32)
+    say(peers.f32);
+  else
+    say(peers.f64);
+}
+
+/// spmv, spmv-t and spmm: all matrices of the suite, every number of columns and layout asked for.
+template <space S>
+void run_products(const rig<S>& r, const host_context& host, const settings& s,
+                  const std::vector<matrix_source>& sources, const peer_lists<S>& peers,
+                  report& out) {
+  for_each_matrix(r, host, s, sources, out, [&]<class T>(const stage<T, S>& on) {
+    auto contestants = lacuna_contestants<T, S>(r.ctx, s.every_format);
+    for (auto& each : peers.template contestants<T>()) contestants.push_back(std::move(each));
+    if (s.what != suite::spmm) return out.add(on.measure({s.what}, s.seed, contestants));
+    for (const std::int64_t columns : s.columns)
+      for (const layout order : s.layouts)
+        out.add(on.measure({s.what, columns, order}, s.seed, contestants));
+  });
 }
 
 } // namespace lacuna::bench

@@ -56,7 +56,7 @@ channel make_terminal() {
   std::vector<char*> argv = {::strdup("lacuna")};
   for (const auto& a : arguments) argv.push_back(::strdup(a.c_str()));
   argv.push_back(nullptr);
-  ::execv(LACUNA_PROGRAM, argv.data());
+  ::execv(s.program.empty() ? LACUNA_PROGRAM : s.program.c_str(), argv.data());
   ::_exit(127);
 }
 

@@ -19,6 +19,7 @@ struct outcome {
 };
 
 struct run_settings {
+  std::string program = {};                  ///< its path; empty: lacuna
   std::string input = {};                    ///< what stdin gives
   std::vector<std::string> environment = {}; ///< "NAME=value", beside the inherited ones
   std::string output = {};                   ///< a path for stdout; then `out` stays empty

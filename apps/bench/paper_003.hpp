@@ -1,0 +1,72 @@
+// lacuna-bench paper:003: the figures of Matam and Kothapalli (2011), who keep short rows in ELL
+// and long ones in CSR, beside what this machine gives.
+#pragma once
+
+#include "bench/suite.hpp"
+#if __has_include(<lacuna/op/hyb.hpp>)
+#include <lacuna/op/hyb.hpp>
+#define LACUNA_BENCH_HYB
+#endif
+
+namespace lacuna::bench {
+
+namespace paper_003 {
+inline constexpr const char *csr = "csr", *hyb = "HYB", *thresholds = "ell_csr, paper's",
+                            *packed = "ell_csr, paper's, packed", *planned = "ell_csr, planned";
+
+/// The paper's T, M and L, and its order: all rows by length.
+inline ell_csr_options options_for(const spmv_features& f, bool packed_columns) {
+  std::int64_t rows = 0, entries = 0;
+  for (std::size_t k = 0; k <= 8; ++k) { // rows of less than 256 entries
+    rows += f.length_histogram[k];
+    entries += f.entries_by_length[k];
+  }
+  ell_csr_options options = paper_thresholds(rows, entries);
+  options.window = ell_csr_options::none;
+  options.packed = packed_columns;
+  return options;
+}
+
+template <class T, space S> std::vector<contestant<T, S>> contestants(const context<S>& ctx) {
+  using M = problem_matrix<T, S>;
+  const auto by_paper = [&](const char* name, bool packed_columns) {
+    return format_contestant<T, S>(
+        name, role::lacuna_too, ctx, [packed_columns](const context<S>& c, M a) {
+          return to_ell_csr(c, a, options_for(find_features(c, a), packed_columns));
+        });
+  };
+  std::vector<contestant<T, S>> result = {
+      csr_contestant<T, S>(csr, role::lacuna_too, {suite::spmv}, ctx, S == space::device)};
+#ifdef LACUNA_BENCH_HYB
+  result.push_back(format_contestant<T, S>(hyb, role::lacuna_too, ctx,
+                                           [](const context<S>& c, M a) { return to_hyb(c, a); }));
+#endif
+  result.push_back(by_paper(thresholds, false));
+  result.push_back(by_paper(packed, true));
+  result.push_back(
+      format_contestant<T, S>(planned, role::lacuna, ctx, [](const context<S>& c, M a) {
+        plan_hints hints;
+        hints.format = spmv_format::ell_csr;
+        return to_ell_csr(c, a, decide<T, S>(c, a, hints).chosen().ell);
+      }));
+  return result;
+}
+
+/// Prints the table, and adds "paper" to the JSON object.
+void print(const std::vector<measured_problem>& problems, nlohmann::ordered_json& out);
+} // namespace paper_003
+
+template <space S>
+void run_paper_003(const rig<S>& r, const host_context& host, const settings& s,
+                   const std::vector<matrix_source>& sources, const peer_lists<S>& peers,
+                   report& out) {
+  for_each_matrix(r, host, s, sources, out, [&]<class T>(const stage<T, S>& on) {
+    auto contestants = paper_003::contestants<T, S>(r.ctx);
+    for (auto& each : peers.template contestants<T>())
+      if (each.plays == role::peer) contestants.push_back(std::move(each));
+    out.add(on.measure({}, s.seed, contestants));
+  });
+  paper_003::print(out.problems(), out.figures());
+}
+
+} // namespace lacuna::bench

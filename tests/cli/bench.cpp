@@ -1,0 +1,114 @@
+// lacuna-bench: what it measures on tiny matrices, and the keys of its JSON. Times say nothing
+// here.
+#include "cli/program.hpp"
+
+#include <algorithm>
+
+namespace lacuna::test {
+namespace {
+
+class Bench : public Cli {
+protected:
+  outcome bench(std::vector<std::string> arguments) {
+    for (const char* each : {"--device", "host", "--threads", "1", "--repeat", "1"})
+      arguments.emplace_back(each);
+    run_settings s;
+    s.program = LACUNA_BENCH_PROGRAM;
+    return run(arguments, s);
+  }
+  /// With --json, which must be there and well-formed.
+  nlohmann::json figures(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--json", "figures.json"});
+    const outcome r = bench(std::move(arguments));
+    EXPECT_EQ(r.code, 0) << r.out << r.err;
+    return nlohmann::json::parse(read("figures.json"));
+  }
+};
+
+const nlohmann::json& named(const nlohmann::json& list, const std::string& name) {
+  const auto found = std::ranges::find_if(list, [&](const auto& c) { return c["name"] == name; });
+  EXPECT_NE(found, list.end()) << name;
+  return *found;
+}
+
+TEST_F(Bench, SpmvOfEveryFormat) {
+  const auto all =
+      figures({"spmv", "--exhaustive", "--matrices", "poisson2d:n=20,web:n=3000,degree=20"});
+  ASSERT_EQ(all["results"].size(), 2u);
+  for (const auto& r : all["results"]) {
+    for (const char* key : {"matrix", "precision", "rows", "nnz", "row_variance", "bytes_moved",
+                            "limits_bytes_per_s"})
+      EXPECT_TRUE(r.contains(key)) << key;
+    for (const char* name : {"Lacuna", "Lacuna: csr", "Lacuna: packed_csr",
+                             "Lacuna: ell_csr, by length", "Lacuna: csr_k"}) {
+      const auto& c = named(r["contestants"], name);
+      if (c.contains("refused")) continue;
+      EXPECT_GT(c["seconds"], 0) << name;
+      EXPECT_LE(c["verify_error"], 1) << name;
+      EXPECT_TRUE(c.contains("ratio_to_best_candidate"));
+    }
+    EXPECT_TRUE(named(r["contestants"], "Lacuna").contains("format"));
+  }
+  const auto& slices = "Lacuna: ell_csr, in order";
+  EXPECT_TRUE(named(all["results"][0]["contestants"], slices).contains("seconds"));
+  EXPECT_TRUE(named(all["results"][1]["contestants"], slices).contains("refused"));
+  const auto& summary = all["summary"][0];
+  for (const char* key : {"choice_within_10_percent", "largest_memory_ratio", "count"})
+    EXPECT_TRUE(summary.contains(key)) << key;
+  EXPECT_LE(summary["largest_memory_ratio"], 2);
+}
+
+TEST_F(Bench, SpmvInBothPrecisionsAndTransposed) {
+  const auto all = figures({"spmv-t", "--precision", "both", "--matrices", "rmat:scale=8"});
+  ASSERT_EQ(all["results"].size(), 2u);
+  EXPECT_EQ(all["summary"].size(), 2u);
+  for (const auto& r : all["results"]) EXPECT_GT(named(r["contestants"], "Lacuna")["seconds"], 0);
+}
+
+TEST_F(Bench, RealMatricesOfAFolder) {
+  std::filesystem::create_directory(folder_ / "real");
+  write("real/small.mtx", small_symmetric);
+  write("real/bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 3 1\n");
+  write("real/tiny.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n");
+  write("real/notes.txt", "no matrix");
+  const auto all = figures({"spmv", "--matrices", "none", "--real", "real", "--real-least", "4"});
+  ASSERT_EQ(all["results"].size(), 1u);
+  EXPECT_EQ(all["results"][0]["matrix"], "small");
+  EXPECT_EQ(all["skipped"].size(), 2u);
+  EXPECT_EQ(figures({"spmv", "--matrices", "real/tiny.mtx"})["results"][0]["matrix"], "tiny");
+  EXPECT_EQ(bench({"spmv", "--matrices", "real/bad.mtx"}).code, 3);
+  EXPECT_EQ(bench({"spmv", "--matrices", "none"}).code, 3);
+  EXPECT_EQ(bench({"spmv", "--matrices", "none", "--real", "nowhere"}).code, 3);
+}
+
+TEST_F(Bench, Paper003) {
+  const auto all = figures({"paper:003", "--matrices", "circuit:n=500,dense:n=40,m=40"});
+  ASSERT_EQ(all["results"].size(), 2u);
+  const auto& ways = all["paper"][0]["ways"];
+  for (const char* name : {"ell_csr, paper's", "ell_csr, paper's, packed", "ell_csr, planned"})
+    for (const char* key :
+         {"mean_gain_percent", "mean_conversion_products", "mean_storage_percent"})
+      EXPECT_TRUE(named(ways, name).contains(key)) << name << " " << key;
+}
+
+TEST_F(Bench, Paper004) {
+  const auto all = figures({"paper:004", "--full", "--matrices",
+                            "poisson2d:n=20,circuit:n=900,lp:rows=9,cols=40,per_col=3"});
+  ASSERT_EQ(all["results"].size(), 3u);
+  const auto& square = all["results"][0]["contestants"];
+  for (const char* name : {"csr", "csr_k 2", "csr_k 3", "csr, RCM", "csr_k 2, RCM",
+                           "csr_k 2, Band-k", "csr_k 3, Band-k"})
+    EXPECT_GT(named(square, name)["seconds"], 0) << name;
+  const auto& paper = all["paper"];
+  EXPECT_TRUE(paper["classes"][0].contains("regular"));
+  EXPECT_EQ(paper["costs"].size(), 3u);
+  EXPECT_GT(paper["costs"][0]["band_k_seconds"], 0);
+  EXPECT_EQ(paper["costs"][2]["band_k_seconds"], 0) << "not square";
+  ASSERT_EQ(paper["sweeps"].size(), 2u) << "one regular, one not";
+  EXPECT_EQ(paper["sweeps"][0]["grid"].size(), 18u);
+  EXPECT_TRUE(paper["sweeps"][0].contains("model"));
+  EXPECT_EQ(paper["scaling"].size(), 2u);
+}
+
+} // namespace
+} // namespace lacuna::test
