@@ -60,10 +60,12 @@ public:
     }
     add(spmv_format::ell_csr, spmv_class::ell_sorted).ell = ell.by_length;
     // Tiles read packed columns no faster than plain ones, and super-rows suit rows that are alike:
-    // on a device both are offered where CSR would give every row the same lanes.
-    const bool alike = csr == spmv_class::csr_rows || hints.format;
-    if (alike) add(spmv_format::packed_csr, spmv_class::packed_csr);
-    if (alike) add(spmv_format::csr_k, spmv_class::csr_k).csr_k = csr_k_sizes_of();
+    // on a device both are offered where CSR would give every row the same lanes. On a host
+    // super-rows without their ordering run CSR's own loops.
+    const bool alike = csr == spmv_class::csr_rows;
+    if (alike || hints.format) add(spmv_format::packed_csr, spmv_class::packed_csr);
+    if ((alike && machine.device) || hints.format)
+      add(spmv_format::csr_k, spmv_class::csr_k).csr_k = csr_k_sizes_of();
     if (hints.may_reorder) add_reordered();
   }
 

@@ -175,10 +175,20 @@ std::vector<std::string> training_matrices(bool device, bool quick, std::size_t 
 std::vector<plan_candidate> candidates_to_measure(const spmv_features& found,
                                                   const type_widths& widths,
                                                   const spmv_machine& machine, bool quick) {
+  // Each format asked for by name: the planner leaves out some that seldom win.
+  std::vector<plan_candidate> offered;
+  for (const spmv_format format :
+       {spmv_format::csr, spmv_format::ell_csr, spmv_format::packed_csr, spmv_format::csr_k}) {
+    plan_hints hints;
+    hints.format = format;
+    hints.memory_limit = static_cast<std::size_t>(3 * (widths.value + widths.index) *
+                                                  std::max<std::int64_t>(found.entries, 1024));
+    for (const plan_candidate& c :
+         choose_plan(found, widths, fitting::with_most_padding(machine), hints).candidates)
+      if (c.format == format && c.refused.empty()) offered.push_back(c);
+  }
   std::vector<plan_candidate> result;
-  for (const plan_candidate& c :
-       choose_plan(found, widths, fitting::with_most_padding(machine), {}).candidates) {
-    if (!c.refused.empty()) continue;
+  for (const plan_candidate& c : offered) {
     plan_candidate each = c;
     if (c.format == spmv_format::csr) {
       result.insert(result.begin(), c);

@@ -67,8 +67,8 @@ struct spmv_machine {
   spmv_cost& of(spmv_class c) { return cost[static_cast<std::size_t>(c)]; }
 };
 
-/// Built in: measured on an H200, and on an EPYC with 2 threads; costs that scale with threads or
-/// multiprocessors are scaled.
+/// Built in: measured on an H200, and on an EPYC with 2 threads; a host's costs are divided among
+/// its threads.
 LACUNA_EXPORT spmv_machine hopper_machine(int multiprocessors);
 LACUNA_EXPORT spmv_machine x86_machine(const std::string& simd, int threads);
 
