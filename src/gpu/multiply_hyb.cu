@@ -1,5 +1,6 @@
-// y = alpha A x + beta z on the device, A in hyb: a thread a row for the ELL part, then the rest
-// added as CSR by split tiles. No atomics, every sum in a fixed order.
+// y = alpha A x + beta z on the device, A in hyb: the rest as CSR by split tiles, then a thread a
+// row adds the ELL part. The rest goes first because it needs scratch: if there is none, y is as it
+// was. No atomics, every sum in a fixed order.
 //
 // Bytes that must move: width stride (sizeof T + sizeof I), x once and y once; where there is a
 // rest, those of its CSR product too.
@@ -63,6 +64,17 @@ void multiply_hyb(const device_context& ctx, T alpha, hyb_view<const T, I, O, sp
   const std::int64_t rows = y.shape().row, columns = y.shape().col;
   if (rows == 0 || columns == 0) return;
   const device_guard guard(ctx.device());
+  const bool has_rest = a.rest().size() > 0;
+  if (has_rest) {
+    if (columns > 1 || x.row_stride() != 1 || y.row_stride() != 1 ||
+        (beta != T{0} && z.row_stride() != 1))
+      multiply_csr_dense<T, I, O>(ctx, alpha, a.rest(), x, beta, z, y);
+    else
+      multiply_csr<T, I, O>(ctx, nullptr, alpha, a.rest(), {x.data(), x.shape().row}, beta,
+                            {z.data(), rows}, {y.data(), rows});
+    z = y;
+    beta = T{1};
+  }
   ell_arguments<T, I> p{
       a.columns().data(), a.values().data(), rows,           a.width(),      a.stride(),
       x.data(),           z.data(),          y.data(),       alpha,          beta,
@@ -80,11 +92,6 @@ void multiply_hyb(const device_context& ctx, T alpha, hyb_view<const T, I, O, sp
     p.y += at_once * p.y_column;
     if (p.beta != 0) p.z += at_once * p.z_column;
   }
-  if (a.rest().size() == 0) return;
-  if (columns > 1 || x.row_stride() != 1 || y.row_stride() != 1)
-    return multiply_csr_dense<T, I, O>(ctx, alpha, a.rest(), x, T{1}, y, y);
-  const device_out<T> to(y.data(), rows);
-  multiply_csr<T, I, O>(ctx, nullptr, alpha, a.rest(), {x.data(), x.shape().row}, T{1}, to, to);
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
