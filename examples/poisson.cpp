@@ -11,10 +11,10 @@ template <lacuna::space S> void show(const lacuna::context<S>& ctx, const lacuna
   const auto there = copy_to(ctx, a);
   const auto x = copy_to(ctx, std::vector<double>(a.shape().col, 1.0));
   auto y = lacuna::array<double, S>(ctx, a.shape().row);
-  const auto info = multiply_inspect(ctx, there, x, y);                 // once a matrix
-  multiply(ctx, info, there, x, y);                                     // y = A x
+  const auto op = plan(ctx, there, {.multiplies = 1000});               // once a matrix
+  op.multiply(x, y);                                                    // y = A x
   multiply(ctx, scaled(2.0, transposed(there)), x, scaled(-1.0, y), y); // y = 2 A^T x - y
-  std::printf("|y| = %.6f on the %s; %s\n", norm2(ctx, y), to_string(S), info.explain().c_str());
+  std::printf("|y| = %.6f on the %s; %s", norm2(ctx, y), to_string(S), op.explain().c_str());
 }
 
 template <class Context> void show_on_device(const lacuna::csr<double>& a) {
