@@ -249,6 +249,9 @@ ell_csr_choice choose_ell_csr(const spmv_features& f, const spmv_machine& machin
     const std::int64_t mean = short_rows == 0 ? 0 : short_entries / short_rows;
     by_length.long_row =
         std::max<std::int64_t>(paper_thresholds(short_rows, short_entries).long_row, 65);
+    // Rows that are alike stay together, however long.
+    if (!skewed && f.row_length.longest <= 256)
+      by_length.long_row = std::max(by_length.long_row, f.row_length.longest + 1);
     if (skewed || few) {
       by_length.long_row = std::max<std::int64_t>(by_length.long_row, 129);
       by_length.lane_entries = std::clamp<std::int64_t>(
