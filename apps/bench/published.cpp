@@ -12,7 +12,7 @@ namespace {
 /// Said in the table and in the JSON. That two matrices differ follows from the times in the notes
 /// that came with the figures: GFLOP/s times seconds gives their entries.
 constexpr const char* source =
-    "GFLOP/s in double on an H200, handed down with the issue on planned formats, not measured in "
+    "GFLOP/s in double on an H200, taken in an earlier comparison, not measured in "
     "this run; qcd then had a quarter of the entries it has here, circuit 1.2 times as many";
 
 /// GFLOP/s, 0: none. The sketches are experiments with sliced ELL made before ell_csr was written;
