@@ -1,5 +1,5 @@
 // Compiled once for each instruction set: Highway includes this file again for every target.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#include "cpu/targets.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/packed_kernels.cpp"
 #include <hwy/foreach_target.h> // must come before highway.h

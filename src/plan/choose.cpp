@@ -20,9 +20,9 @@ const char* name_of(spmv_format f) {
 
 namespace {
 
-using plan::is_diagonal;
-using plan::is_even;
-using plan::matrix_bytes;
+using planning::is_diagonal;
+using planning::is_even;
+using planning::matrix_bytes;
 
 /// A new format must be predicted this much faster than CSR, all told: predictions are not better.
 constexpr double least_gain = 0.97;
@@ -196,7 +196,7 @@ private:
           fmt::format("32 neighbouring rows are alike: slices store {:.2f} times the entries",
                       as_double(slice_lanes * f_.slice_steps) / as_double(f_.entries)));
     case spmv_class::ell_sorted: {
-      const auto found = plan::rows_from(f_, best.ell.long_row);
+      const auto found = planning::rows_from(f_, best.ell.long_row);
       if (found.rows == 0)
         return say(
             "rows differ, so they are put in order of length and 32 at a time share a slice");
@@ -259,7 +259,7 @@ ell_csr_choice choose_ell_csr(const spmv_features& f, const spmv_machine& machin
           std::min<std::int64_t>(machine.lane_entries, 32), 32);
     }
     // Few pieces are made shorter: every multiprocessor gets some.
-    if (plan::rows_from(f, by_length.long_row).entries < 2 * machine.workers * machine.piece)
+    if (planning::rows_from(f, by_length.long_row).entries < 2 * machine.workers * machine.piece)
       by_length.piece = std::max<std::int64_t>(machine.piece / 4, 32);
   } else {
     by_length.long_row = 257;

@@ -5,7 +5,7 @@
 
 #include "plan/work.hpp"
 
-namespace lacuna::plan {
+namespace lacuna::planning {
 namespace {
 
 /// x that stays in the cache next to the lanes: an L1 of a multiprocessor, an L2 of a core.
@@ -108,29 +108,29 @@ double matrix_bytes(const spmv_features& f, const type_widths& w, spmv_class ker
   return steps * (head_and_values(w) + column_bytes(f, w, true)) + slices + rows * column;
 }
 
-} // namespace lacuna::plan
+} // namespace lacuna::planning
 
 namespace lacuna {
 
 spmv_work work_of(const spmv_features& f, const type_widths& w, spmv_class kernel) {
   spmv_work work;
-  work.stream = plan::matrix_bytes(f, w, kernel) + plan::vectors(f, w);
+  work.stream = planning::matrix_bytes(f, w, kernel) + planning::vectors(f, w);
   work.rows = static_cast<double>(f.rows);
   work.entries = static_cast<double>(f.entries);
-  const double by_entry = plan::ratio(f.sectors_by_entry, f.sampled_entries);
-  const double by_lane = plan::ratio(f.sectors_by_row_lane, f.sampled_entries);
+  const double by_entry = planning::ratio(f.sectors_by_entry, f.sampled_entries);
+  const double by_lane = planning::ratio(f.sectors_by_row_lane, f.sampled_entries);
   switch (kernel) {
   case spmv_class::ell_diagonal:
   case spmv_class::ell_even:
   case spmv_class::ell_slices:
-    work.gather = plan::scattered(f, w, by_lane);
+    work.gather = planning::scattered(f, w, by_lane);
     work.entries = static_cast<double>(slice_lanes * f.slice_steps);
     break;
   case spmv_class::ell_sorted:
-    work.gather = plan::scattered(f, w, std::min(1.0, plan::sorted_spread * by_lane));
-    work.entries *= plan::sorted_padding;
+    work.gather = planning::scattered(f, w, std::min(1.0, planning::sorted_spread * by_lane));
+    work.entries *= planning::sorted_padding;
     break;
-  default: work.gather = plan::scattered(f, w, by_entry);
+  default: work.gather = planning::scattered(f, w, by_entry);
   }
   return work;
 }

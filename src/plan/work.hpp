@@ -3,7 +3,7 @@
 
 #include <lacuna/plan/choose.hpp>
 
-namespace lacuna::plan {
+namespace lacuna::planning {
 
 /// Whether slices take fewer bytes when they are stored by diagonals.
 bool is_diagonal(const spmv_features& f, const type_widths& w);
@@ -20,4 +20,4 @@ long_part rows_from(const spmv_features& f, std::int64_t threshold);
 /// Bytes of the matrix in the format of a class of kernels.
 double matrix_bytes(const spmv_features& f, const type_widths& w, spmv_class kernel);
 
-} // namespace lacuna::plan
+} // namespace lacuna::planning

@@ -1,0 +1,6 @@
+// Include first in a file that Highway compiles once for each instruction set.
+#pragma once
+
+/// Left out: sets that offer these kernels nothing over their neighbours (SSE2 below, AVX3 above),
+/// for shorter builds.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
