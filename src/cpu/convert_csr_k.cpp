@@ -188,7 +188,7 @@ csr_k_groups<I, O> group_rows(const host_context& ctx, vector_view<const O> rowp
   }
   csr_k_groups<I, O> result;
   result.grouping = choose_grouping(
-      used, space::host, csr_k_model::cpu(), rows,
+      used, space::host, csr_k_model::cpu(),
       [&](std::int64_t limit) { return find_lengths(ctx, rowptr.data(), rows, limit); },
       starts != nullptr);
   const csr_k_grouping& g = result.grouping;

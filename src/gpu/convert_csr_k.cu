@@ -125,7 +125,7 @@ csr_k_groups<I, O, space::device> group_rows(const device_context& ctx,
     return {mean, std::sqrt(std::max(0.0, found.squares / count - mean * mean)), found.longest, 0};
   };
   csr_k_groups<I, O, space::device> result;
-  result.grouping = choose_grouping(options, space::device, model_of(ctx.properties()), rows, look);
+  result.grouping = choose_grouping(options, space::device, model_of(ctx.properties()), look);
   const csr_k_grouping& g = result.grouping;
   result.super_rows = equal_starts<I>(ctx, rows, g.super_row);
   if (g.k == 3)

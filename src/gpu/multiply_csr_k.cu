@@ -11,11 +11,25 @@
 namespace lacuna::gpu {
 namespace {
 
+/// Of a block; the paper's largest shape.
+constexpr int most_threads = 512;
+
+/// Where groups begin. Groups of one size need not be looked up: two loads less before a row's
+/// own begin.
+template <class I> struct starts_of_groups {
+  const I* starts;
+  std::int64_t size;  // of every group but the last; 0: they differ
+  std::int64_t total; // of all
+  __device__ std::int64_t operator()(std::int64_t group) const {
+    return size > 0 ? min(group * size, total) : std::int64_t{starts[group]};
+  }
+};
+
 template <class T, class I, class O> struct csr_k_arguments {
   multiply_arguments<T, I, O> p;
-  const I* super_rows;
-  const I* super_super_rows; // null for k = 2
-  int rows_at_once;          // rows of a super-row that a block works on at once
+  starts_of_groups<I> super_rows;
+  starts_of_groups<I> super_super_rows; // for k = 2 of one super-row each
+  int rows_at_once;                     // rows of a super-row that a block works on at once
   int super_rows_at_once;
   std::int64_t long_row;
   std::int64_t piece_blocks; // the grid's first blocks
@@ -84,32 +98,41 @@ __device__ void multiply_piece(const csr_k_arguments<T, I, O>& a, std::int64_t k
   if (lane == 0) a.p.y[piece.row] = finish(a.p.alpha, sum, a.p.beta, a.p.z, piece.row);
 }
 
-template <int lanes, int threads, bool has_long, class T, class I, class O>
-__global__ void __launch_bounds__(threads) super_rows_kernel(const csr_k_arguments<T, I, O> a) {
+template <int lanes, class T, class I, class O>
+__device__ void multiply_row(const csr_k_arguments<T, I, O>& a, bool has_long, std::int64_t row) {
+  const O begin = a.p.rowptr[row], end = a.p.rowptr[row + 1];
+  if (has_long && end - begin > a.long_row) return;
+  const T sum = sum_entries<lanes, false>(a.p, begin, end);
+  if (threadIdx.x % lanes == 0) a.p.y[row] = finish(a.p.alpha, sum, a.p.beta, a.p.z, row);
+}
+
+/// fits: groups of one size, whose rows the block's threads take all at once.
+template <int lanes, bool has_long, bool fits, class T, class I, class O>
+__global__ void __launch_bounds__(most_threads)
+    super_rows_kernel(const csr_k_arguments<T, I, O> a) {
   const int thread = static_cast<int>(threadIdx.x);
   std::int64_t block = blockIdx.x;
   if constexpr (has_long) {
     if (block < a.piece_blocks) {
-      const std::int64_t k = block * (threads / 32) + thread / 32;
+      const std::int64_t k = block * (blockDim.x / 32) + thread / 32;
       if (k < a.piece_count) multiply_piece(a, k);
       return;
     }
     block -= a.piece_blocks;
   }
+  if constexpr (fits) {
+    const std::int64_t row = block * (blockDim.x / lanes) + thread / lanes;
+    if (row < a.p.rows) multiply_row<lanes>(a, has_long, row);
+    return;
+  }
   const int row_thread = thread / lanes % a.rows_at_once;
   const int super_row_thread = thread / lanes / a.rows_at_once;
-  const bool blocks_of_three = a.super_super_rows != nullptr;
-  const std::int64_t first = blocks_of_three ? std::int64_t{a.super_super_rows[block]} : block;
-  const std::int64_t last =
-      blocks_of_three ? std::int64_t{a.super_super_rows[block + 1]} : block + 1;
-  for (std::int64_t s = first + super_row_thread; s < last; s += a.super_rows_at_once) {
-    const std::int64_t end = a.super_rows[s + 1];
-    for (std::int64_t row = a.super_rows[s] + row_thread; row < end; row += a.rows_at_once) {
-      const O begin_of_row = a.p.rowptr[row], end_of_row = a.p.rowptr[row + 1];
-      if (has_long && end_of_row - begin_of_row > a.long_row) continue;
-      const T sum = sum_entries<lanes, false>(a.p, begin_of_row, end_of_row);
-      if (thread % lanes == 0) a.p.y[row] = finish(a.p.alpha, sum, a.p.beta, a.p.z, row);
-    }
+  const std::int64_t last = a.super_super_rows(block + 1);
+  for (std::int64_t s = a.super_super_rows(block) + super_row_thread; s < last;
+       s += a.super_rows_at_once) {
+    const std::int64_t end = a.super_rows(s + 1);
+    for (std::int64_t row = a.super_rows(s) + row_thread; row < end; row += a.rows_at_once)
+      multiply_row<lanes>(a, has_long, row);
   }
 }
 
@@ -120,43 +143,56 @@ void multiply_csr_k(const device_context& ctx, T alpha, csr_k_view<const T, I, O
                     device_in<T> x, T beta, device_in<T> z, device_out<T> y) {
   if (y.empty()) return;
   const device_guard guard(ctx.device());
-  const csr_k_block shape = block_shape(m.grouping().mean);
-  const bool k3 = m.grouping().k == 3;
-  const std::int64_t blocks = (k3 ? m.super_super_rows() : m.super_rows()).size() - 1;
-  const std::int64_t pieces = m.pieces().size(), warps = shape.threads() / 32;
+  const csr_k_grouping g = m.grouping();
+  const bool k3 = g.k == 3;
+  const std::int64_t super_rows = m.super_rows().size() - 1;
+  const std::int64_t blocks = k3 ? m.super_super_rows().size() - 1 : super_rows;
+  const int threads = g.block.threads();
+  const std::int64_t pieces = m.pieces().size(), warps = threads / 32;
   const std::int64_t piece_blocks = (pieces + warps - 1) / warps;
   const bool joins = pieces > m.long_row_count();
   array<T, space::device> sums(ctx, joins ? pieces : 0);
   array<unsigned, space::device> arrived(ctx, joins ? m.long_row_count() : 0);
   if (joins)
     check(cudaMemsetAsync(arrived.data(), 0, arrived.bytes(), ctx.stream()), "multiply_csr_k");
+  const starts_of_groups<I> super_row_starts{m.super_rows().data(), g.super_row, m.shape().row};
+  const starts_of_groups<I> block_starts =
+      k3 ? starts_of_groups<I>{m.super_super_rows().data(), g.super_super_row, super_rows}
+         : starts_of_groups<I>{nullptr, 1, super_rows};
   const csr_k_arguments<T, I, O> a{
       make_arguments(alpha, m.rows(), x.data(), beta, z.data(), y.data()),
-      m.super_rows().data(),
-      k3 ? m.super_super_rows().data() : nullptr,
-      k3 ? shape.rows : shape.rows * shape.super_rows,
-      k3 ? shape.super_rows : 1,
-      m.grouping().long_row,
+      super_row_starts,
+      block_starts,
+      k3 ? g.block.rows : g.block.rows * g.block.super_rows,
+      k3 ? g.block.super_rows : 1,
+      g.long_row,
       piece_blocks,
       m.pieces().data(),
       pieces,
       m.long_rows().data(),
       sums.data(),
       arrived.data()};
-  const auto launch = [&](auto lanes, auto threads) {
+  const bool fits = k3 ? g.super_row == g.block.rows && g.super_super_row == g.block.super_rows
+                       : g.super_row == g.block.rows * g.block.super_rows;
+  const auto launch = [&](auto lanes) {
     const unsigned grid = blocks_for((piece_blocks + blocks) * block_threads);
+    const auto run = [&](auto has_long, auto all_at_once) {
+      super_rows_kernel<lanes(), has_long(), all_at_once()><<<grid, threads, 0, ctx.stream()>>>(a);
+    };
     if (pieces == 0)
-      super_rows_kernel<lanes(), threads(), false><<<grid, threads(), 0, ctx.stream()>>>(a);
+      fits ? run(std::false_type{}, std::true_type{}) : run(std::false_type{}, std::false_type{});
     else
-      super_rows_kernel<lanes(), threads(), true><<<grid, threads(), 0, ctx.stream()>>>(a);
+      fits ? run(std::true_type{}, std::true_type{}) : run(std::true_type{}, std::false_type{});
     check_launch("super_rows_kernel");
   };
   using std::integral_constant;
-  switch (shape.lanes) {
-  case 1: return launch(integral_constant<int, 1>{}, integral_constant<int, 96>{});
-  case 4: return launch(integral_constant<int, 4>{}, integral_constant<int, 384>{});
-  case 8: return launch(integral_constant<int, 8>{}, integral_constant<int, 512>{});
-  default: return launch(integral_constant<int, 16>{}, integral_constant<int, 512>{});
+  switch (g.block.lanes) {
+  case 1: return launch(integral_constant<int, 1>{});
+  case 2: return launch(integral_constant<int, 2>{});
+  case 4: return launch(integral_constant<int, 4>{});
+  case 8: return launch(integral_constant<int, 8>{});
+  case 16: return launch(integral_constant<int, 16>{});
+  default: return launch(integral_constant<int, 32>{});
   }
 }
 

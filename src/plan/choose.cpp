@@ -22,10 +22,8 @@ namespace {
 
 using planning::is_diagonal;
 using planning::is_even;
+using planning::least_gain;
 using planning::matrix_bytes;
-
-/// A new format must be predicted this much faster than CSR, all told: predictions are not better.
-constexpr double least_gain = 0.97;
 
 double as_double(std::int64_t n) { return static_cast<double>(n); }
 
@@ -58,13 +56,17 @@ public:
                                                           : spmv_class::ell_slices)
           .ell = ell.in_order;
     }
-    add(spmv_format::ell_csr, spmv_class::ell_sorted).ell = ell.by_length;
-    // Tiles read packed columns no faster than plain ones, and super-rows suit rows that are alike:
-    // on a device both are offered where CSR would give every row the same lanes. On a host
-    // super-rows without their ordering run CSR's own loops.
-    const bool alike = csr == spmv_class::csr_rows;
-    if (alike || hints.format) add(spmv_format::packed_csr, spmv_class::packed_csr);
-    if ((alike && machine.device) || hints.format)
+    // On a host a long row's pieces read x as CSR does: where nearly all entries are in such rows
+    // there is nothing to gain.
+    const bool mostly_long = as_double(planning::rows_from(f, ell.by_length.long_row).entries) >
+                             0.9 * as_double(f.entries);
+    if (machine.device || !mostly_long || hints.format)
+      add(spmv_format::ell_csr, spmv_class::ell_sorted).ell = ell.by_length;
+    // Tiles read packed columns no faster than plain ones: they are offered where CSR would give
+    // every row the same lanes. On a host super-rows without their ordering run CSR's own loops.
+    if (csr == spmv_class::csr_rows || hints.format)
+      add(spmv_format::packed_csr, spmv_class::packed_csr);
+    if (machine.device || hints.format)
       add(spmv_format::csr_k, spmv_class::csr_k).csr_k = csr_k_sizes_of();
     if (hints.may_reorder) add_reordered();
   }
@@ -100,7 +102,7 @@ private:
 
   [[nodiscard]] csr_k_options csr_k_sizes_of() const {
     const int k = machine_.device ? 3 : 2;
-    const csr_k_sizes sizes = choose_csr_k_sizes(f_.row_length.mean, k, machine_.csr_k, f_.rows);
+    const csr_k_sizes sizes = choose_csr_k_sizes(f_.row_length.mean, k, machine_.csr_k);
     return {k, sizes.super_row, sizes.super_super_row, 0};
   }
 

@@ -13,7 +13,6 @@ using lengths_up_to = std::function<row_statistics(std::int64_t limit)>;
 /// Throws bad_input if the options make no sense. The sizes are the options', else the model's;
 /// 0 with `by_ordering`, which says itself where groups begin.
 csr_k_grouping choose_grouping(const csr_k_options& options, space where, const csr_k_model& model,
-                               std::int64_t rows, const lengths_up_to& statistics,
-                               bool by_ordering = false);
+                               const lengths_up_to& statistics, bool by_ordering = false);
 
 } // namespace lacuna

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "plan/fit.hpp"
+#include "plan/refine.hpp"
 #include "plan/thresholds.hpp"
 
 namespace lacuna {
@@ -236,22 +237,28 @@ spmv_machine fit_machine(const spmv_machine& start, const std::vector<measured_m
   // Slices in order are measured with more padding than may be chosen: the line knows it, too.
   const spmv_machine padded = fitting::with_most_padding(m);
   std::array<std::vector<measured_point>, spmv_class_count> points;
+  std::vector<fitting::measured_choice> choices;
   std::vector<double> transpositions;
   for (const measured_matrix& each : matrices) {
     const double csr = csr_seconds(each);
     if (csr == 0) continue;
     transpositions.push_back(each.transpose_seconds / csr);
+    fitting::measured_choice& choice = choices.emplace_back();
     for (const plan_candidate& c : decide(each, padded).candidates)
-      if (const measured_run* const run = find_run(each, c))
+      if (const measured_run* const run = find_run(each, c)) {
+        const spmv_work work = work_of(each.found, each.widths, c.kernel);
+        const bool in_csr = c.format == spmv_format::csr;
         points[static_cast<std::size_t>(c.kernel)].push_back(
-            {work_of(each.found, each.widths, c.kernel), run->seconds,
-             c.format == spmv_format::csr ? 0 : run->convert_seconds / csr});
+            {work, run->seconds, in_csr ? 0 : run->convert_seconds / csr});
+        choice.push_back({c.kernel, in_csr, work, run->seconds});
+      }
   }
   for (std::size_t c = 0; c < points.size(); ++c)
     if (points[c].size() >= least_points)
       m.cost[c] = fit_cost(points[c]);
     else if (!points[c].empty())
       m.cost[c] = scaled_cost(m.cost[c], points[c]);
+  fitting::refine_costs(m, choices);
   if (!transpositions.empty()) m.transposition = fitting::median(transpositions);
   return m;
 }

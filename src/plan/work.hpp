@@ -5,6 +5,9 @@
 
 namespace lacuna::planning {
 
+/// A new format must be predicted this much faster than CSR, all told: predictions are not better.
+inline constexpr double least_gain = 0.97;
+
 /// Whether slices take fewer bytes when they are stored by diagonals.
 bool is_diagonal(const spmv_features& f, const type_widths& w);
 /// Whether all slices can be given one width.

@@ -73,6 +73,25 @@ TEST(CsrKBlock, HasThePapersShapes) {
   EXPECT_EQ(block_shape(20).threads(), 512);
 }
 
+TEST(CsrKBlock, TakesASuperSuperRowAtOnceOnHopper) {
+  for (const double mean :
+       {1.0, 3.0, 7.0, 9.0, 14.0, 18.0, 27.0, 40.0, 80.0, 128.0, 300.0, 2000.0}) {
+    const sizes found = choose_csr_k_sizes(mean, 3, csr_k_model::hopper());
+    const row_statistics alike{mean, 0.1 * mean, static_cast<std::int64_t>(mean) + 1, 0};
+    const csr_k_block block = block_shape(alike, found);
+    EXPECT_EQ(block.rows, found.super_row) << mean;
+    EXPECT_EQ(block.super_rows, found.super_super_row) << mean;
+    EXPECT_LE(block.threads(), 512) << mean;
+    EXPECT_EQ(block.threads() % 32, 0) << mean;
+    // Rows that differ get fewer lanes.
+    EXPECT_LE(block_shape({mean, 3 * mean, 10'000, 0}, found).lanes, std::max(block.lanes, 2))
+        << mean;
+  }
+  // Sizes that no block has threads for.
+  EXPECT_EQ(block_shape({5, 0, 5, 0}, {1000, 1000}), (csr_k_block{1, 8, 32}));
+  EXPECT_EQ(block_shape({5, 0, 5, 0}, {3, 1}), (csr_k_block{1, 8, 32}));
+}
+
 TEST(CsrKLongRow, RuleOnADevice) {
   const auto rule = [](row_statistics found) { return choose_long_row(found, space::device); };
   // Stencils, structural mechanics: no row is long.
@@ -80,13 +99,13 @@ TEST(CsrKLongRow, RuleOnADevice) {
        {row_statistics{4.996, 0.063, 5, 0}, row_statistics{26.73, 1.49, 27, 0},
         row_statistics{80, 12, 144, 0}, row_statistics{50, 20, 250, 0}})
     EXPECT_GE(rule(found), found.longest) << found.mean;
-  // Graphs, circuits: four times the mean, within 32 to 256.
-  EXPECT_EQ(rule({10, 300, 200'000, 0}), 40);
+  // Graphs, circuits: six times the mean, within 32 to 256.
+  EXPECT_EQ(rule({10, 300, 200'000, 0}), 60);
   EXPECT_EQ(rule({3, 20, 30'000, 0}), 32);
   EXPECT_EQ(rule({100, 400, 5000, 0}), 256);
-  // Rows for which a block's lanes are too few, alike or not.
-  EXPECT_EQ(rule({10'000, 0, 10'000, 0}), 256);
-  EXPECT_EQ(rule({}), 32);
+  // Rows that are alike stay whole, however long.
+  EXPECT_EQ(rule({10'000, 0, 10'000, 0}), 10'000);
+  EXPECT_EQ(rule({}), 256);
 }
 
 TEST(CsrKLongRow, RuleOnTheHost) {

@@ -17,6 +17,16 @@
 
 namespace lacuna {
 
+/// Threads of a device's block: along a row, on different rows of a super-row, on different
+/// super-rows.
+struct csr_k_block {
+  int lanes = 1;
+  int rows = 8;
+  int super_rows = 12;
+  [[nodiscard]] constexpr int threads() const { return lanes * rows * super_rows; }
+  friend bool operator==(const csr_k_block&, const csr_k_block&) = default;
+};
+
 /// How rows were grouped, and what kernels are chosen by.
 struct csr_k_grouping {
   int k = 2;
@@ -25,6 +35,7 @@ struct csr_k_grouping {
   std::int64_t long_row = 0;        ///< rows of more entries than this are long
   double mean = 0;                  ///< entries in a row that is not long
   bool regular = false;             ///< no long rows, and lengths whose variance is at most 10
+  csr_k_block block = {};           ///< what works on a super-super-row, or for k = 2 a super-row
   friend bool operator==(const csr_k_grouping&, const csr_k_grouping&) = default;
 };
 

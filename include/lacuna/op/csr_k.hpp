@@ -53,9 +53,6 @@ struct csr_k_model {
   std::array<factors, 4> cases{};
   /// Super-super-rows get fewer rows where they would hold more entries on average; 0: no limit.
   double entries = 0;
-  /// Super-super-rows shrink, down to 8 super-rows, where there would be fewer of them than this;
-  /// 0: no limit.
-  double least_groups = 0;
 
   /// As printed in the paper's section 4.
   static constexpr csr_k_model volta() {
@@ -64,10 +61,10 @@ struct csr_k_model {
   static constexpr csr_k_model ampere() {
     return {9.175, 1.32, 20.5, 3.5, {{{}, {1, 4}, {2.5, 3, true}, {2, 2, true}}}};
   }
-  /// From a sweep over 42 matrices on an H200: what matters there is the number of rows that a
-  /// block takes, 256 or 512 of many, 64 of few. The mean length hardly does.
+  /// From sweeps over 49 matrices on an H200: fastest where a block's threads, with the lanes that
+  /// rows of that length want, take all rows of a super-super-row at once.
   static constexpr csr_k_model hopper() {
-    return {32, 0, 8, 0, {{{}, {1, 2}, {1, 2}, {}}}, 0, 1600};
+    return {32, 0, 8, 0, {{{}, {0.5, 1}, {0.125, 1}, {0.125, 1}}}, 4096};
   }
   /// The paper's constant of 96 rows for k = 2. How k = 3 divides them and the limit, one piece of
   /// a long row, are ours, and reasoned.
@@ -76,18 +73,14 @@ struct csr_k_model {
 
 /// Sizes of at least 1. For k = 2 a super-row has the rows that a super-super-row has for k = 3:
 /// what a thread or a block takes stays as large. Means below 1 count as 1.
-/// Without a number of rows there are enough of them.
 LACUNA_EXPORT csr_k_sizes choose_csr_k_sizes(double mean_row_length, int k,
-                                             const csr_k_model& model, std::int64_t rows = 0);
+                                             const csr_k_model& model);
 
-/// Threads of a block: along a row, on different rows of a super-row, on different super-rows.
-struct csr_k_block {
-  int lanes, rows, super_rows;
-  [[nodiscard]] constexpr int threads() const { return lanes * rows * super_rows; }
-  friend bool operator==(const csr_k_block&, const csr_k_block&) = default;
-};
 /// The paper's four shapes. One lane: its kernel GPUSpMV-3; more: GPUSpMV-3.5.
 LACUNA_EXPORT csr_k_block block_shape(double mean_row_length);
+/// Ours for Hopper: lanes by the rows' lengths, and where that makes at most 512 threads and whole
+/// warps of them, all rows of a super-super-row (or for k = 2 of a super-row) at once.
+LACUNA_EXPORT csr_k_block block_shape(const row_statistics& found, const csr_k_sizes& sizes);
 
 /// Rows of more entries than this are cut into pieces; no row is where lengths are alike.
 LACUNA_EXPORT std::int64_t choose_long_row(const row_statistics& found, space where);
