@@ -104,15 +104,15 @@ spmv_machine x86_machine(const std::string& simd, int threads) {
   // fixed, stream, gather, row, entry, convert: a fit to 105 matrices on an EPYC (Zen 4, AVX-512)
   // with 2 threads, then refined so that choices come out right. Other instruction sets are taken
   // to be alike.
-  m.cost = {{{0.34e-6, 0, 16.2e-12, 1.03e-9, 0.266e-9, 0},
+  m.cost = {{{0.56e-6, 1.96e-12, 11.4e-12, 1.14e-9, 0.189e-9, 0},
              {},
              {},
-             {1.25e-6, 27.2e-12, 16.2e-12, 0.0325e-9, 0.0403e-9, 3},
-             {1.0e-6, 1.08e-12, 16.2e-12, 0.323e-9, 0.156e-9, 16},
-             {2.1e-6, 1.83e-12, 16.2e-12, 0.212e-9, 0.144e-9, 13},
-             {1.0e-6, 4.44e-12, 16.2e-12, 0.178e-9, 0.0981e-9, 25},
-             {2.4e-6, 14.7e-12, 16.2e-12, 0.197e-9, 0.0025e-9, 18},
-             {1.4e-6, 0, 16.2e-12, 1.03e-9, 0.266e-9, 3}}};
+             {5.9e-6, 26.8e-12, 11.4e-12, 0, 0.0578e-9, 3},
+             {1.0e-6, 1.18e-12, 11.4e-12, 0.281e-9, 0.161e-9, 16},
+             {3.6e-6, 0, 11.4e-12, 0.224e-9, 0.207e-9, 13},
+             {1.0e-6, 5.42e-12, 11.4e-12, 0.250e-9, 0.120e-9, 25},
+             {4.0e-6, 18.3e-12, 11.4e-12, 0.186e-9, 0.0020e-9, 18},
+             {1.4e-6, 1.96e-12, 11.4e-12, 1.14e-9, 0.189e-9, 3}}};
   for (spmv_cost& c : m.cost)
     for (double spmv_cost::*const field :
          {&spmv_cost::stream, &spmv_cost::gather, &spmv_cost::row, &spmv_cost::entry})

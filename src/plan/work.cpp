@@ -120,6 +120,11 @@ spmv_work work_of(const spmv_features& f, const type_widths& w, spmv_class kerne
   const double by_entry = planning::ratio(f.sectors_by_entry, f.sampled_entries);
   const double by_lane = planning::ratio(f.sectors_by_row_lane, f.sampled_entries);
   switch (kernel) {
+  case spmv_class::csr_rows:
+    work.gather = planning::scattered(f, w, by_entry);
+    // Where a row ends is foreseen if rows are alike.
+    work.rows *= 1 + std::min(1.0, f.row_length.deviation / std::max(1.0, f.row_length.mean));
+    break;
   case spmv_class::ell_diagonal:
   case spmv_class::ell_even:
   case spmv_class::ell_slices:
