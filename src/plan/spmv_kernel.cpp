@@ -40,7 +40,7 @@ spmv_kernel choose_spmv_kernel(std::int64_t rows, const row_statistics& found,
     if (rows * lanes >= at_once / 5) return {spmv_method::rows, lanes};
   }
   // All rows at once: waiting for the longest costs less than a tile's two phases.
-  if (found.longest <= 64 && rows * 8 <= 2 * at_once) return {spmv_method::rows, 8};
+  if (found.longest <= 128 && rows * 8 <= 2 * at_once) return {spmv_method::rows, 8};
   if (found.longest <= longest_whole_row) return {spmv_method::whole_row_tiles, 0};
   return {spmv_method::split_tiles, 0};
 }
