@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include <cuda_runtime.h>
 
@@ -56,12 +57,28 @@ template <class F> void for_each(const device_context& ctx, std::int64_t n, cons
   check_launch(what);
 }
 
+/// Host memory of this thread's that a device writes without a detour, for a few values.
+class pinned_page {
+public:
+  static constexpr std::size_t bytes = 4096;
+  pinned_page() { check(cudaMallocHost(&page_, bytes), "cudaMallocHost"); }
+  ~pinned_page() { (void)cudaFreeHost(page_); }
+  pinned_page(const pinned_page&) = delete;
+  pinned_page& operator=(const pinned_page&) = delete;
+  [[nodiscard]] void* data() const { return page_; }
+
+private:
+  void* page_ = nullptr;
+};
+
 /// A value of n elements from the device; waits for the stream.
 template <class T> void read_back(const device_context& ctx, T* to, const T* from, std::int64_t n) {
-  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(n) * sizeof(T), cudaMemcpyDeviceToHost,
-                        ctx.stream()),
-        "read_back");
+  const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
+  static thread_local const pinned_page page;
+  void* const first = bytes <= pinned_page::bytes ? page.data() : to;
+  check(cudaMemcpyAsync(first, from, bytes, cudaMemcpyDeviceToHost, ctx.stream()), "read_back");
   ctx.synchronize();
+  if (first != to) std::memcpy(to, first, bytes);
 }
 
 } // namespace lacuna::gpu

@@ -1,0 +1,197 @@
+// C = alpha A B on the device: analysis, symbolic pass, numeric pass (Parger et al. 2020).
+// Workspace: 16 bytes a row of A; for heavy rows 64 MB at most.
+#include <limits>
+#include <string>
+
+#include <lacuna/core/checked.hpp>
+#include <lacuna/op/convert.hpp>
+
+#include "gpu/parts/reduce.cuh"
+#include "gpu/spgemm.cuh"
+
+namespace lacuna::gpu {
+namespace {
+
+template <class I, class O> struct is_out_of_order {
+  const O* rowptr;
+  const I* colind;
+  __device__ int operator()(std::int64_t row) const {
+    for (O k = rowptr[row] + 1; k < rowptr[row + 1]; ++k)
+      if (colind[k] <= colind[k - 1]) return 1;
+    return 0;
+  }
+};
+struct either {
+  __device__ int operator()(int a, int b) const { return a | b; }
+};
+
+/// B with rows that are sorted and unique: B itself, or a copy.
+template <class T, class I, class O> class ordered_factor {
+public:
+  ordered_factor(const device_context& ctx, device_csr<T, I, O> b) : b_(b) {
+    if (b.order().sorted && b.order().unique) return;
+    const std::int64_t rows = b.shape().row;
+    if (reduce(ctx, rows, is_out_of_order<I, O>{b.rowptr().data(), b.colind().data()}, either{},
+               0) == 0)
+      return;
+    csr<T, I, O, space::device> copy = copy_to(ctx, b);
+    sort(ctx, copy);
+    own_ = merge_duplicates(ctx, copy, duplicates::sum);
+    b_ = std::as_const(own_).view();
+  }
+  device_csr<T, I, O> view() const { return b_; }
+
+private:
+  csr<T, I, O, space::device> own_;
+  device_csr<T, I, O> b_;
+};
+
+template <class T, class I, class O>
+spgemm_factors<I, O> factors_of(device_csr<T, I, O> a, device_csr<T, I, O> b) {
+  return {a.rowptr().data(), a.colind().data(), b.rowptr().data(),
+          b.colind().data(), a.shape().row,     b.shape().col};
+}
+
+template <class OC> void require_fits(std::int64_t entries) {
+  const std::int64_t most =
+      sizeof(OC) == 4 ? detail::narrow_limit() : std::numeric_limits<std::int64_t>::max();
+  if (entries > most)
+    throw unsupported("multiply: C has " + std::to_string(entries) + " entries, and offsets of " +
+                      std::to_string(8 * sizeof(OC)) + " bits number " + std::to_string(most) +
+                      ": multiply_wide has offsets of 64 bits");
+}
+
+template <class OC> struct to_offset {
+  __device__ OC operator()(std::int64_t v) const { return static_cast<OC>(v); }
+};
+
+/// rowptr[i] = counts before i; all of them fit.
+template <class OC>
+void scan_counts(const device_context& ctx, std::int64_t rows, const std::int64_t* counts,
+                 OC* rowptr) {
+  check(cudaMemsetAsync(rowptr, 0, sizeof(OC), ctx.stream()), "scan_counts");
+  if (rows == 0) return;
+  run_cub(ctx, "scan_counts", [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceScan::InclusiveSum(scratch, bytes,
+                                         thrust::make_transform_iterator(counts, to_offset<OC>{}),
+                                         rowptr + 1, rows, ctx.stream());
+  });
+}
+
+} // namespace
+
+template <class T, class I, class O>
+spgemm_estimate estimate_spgemm(const device_context& ctx, device_csr<T, I, O> a,
+                                device_csr<T, I, O> b) {
+  const device_guard guard(ctx.device());
+  const ordered_factor<T, I, O> ordered(ctx, b);
+  row_facts<I> facts;
+  const spgemm_totals found = analyse_rows(ctx, factors_of(a, ordered.view()), a.size(), facts);
+  spgemm_estimate result;
+  result.products = static_cast<std::int64_t>(found.products);
+  result.longest_row = static_cast<std::int64_t>(found.longest);
+  result.most_entries = static_cast<std::int64_t>(found.most_entries);
+  result.most_result_bytes = found.most_entries * (sizeof(T) + sizeof(I)) +
+                             static_cast<std::size_t>(a.shape().row + std::int64_t{1}) * sizeof(O);
+  return result;
+}
+
+template <class T, class I, class O, class OC>
+csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                                    device_csr<T, I, O> b, const spgemm_options& options,
+                                    bool pattern) {
+  const device_guard guard(ctx.device());
+  const ordered_factor<T, I, O> ordered(ctx, b);
+  const spgemm_factors<I, O> f = factors_of(a, ordered.view());
+  const index<I> shape{a.shape().row, b.shape().col};
+  row_facts<I> facts;
+  spgemm_totals found = analyse_rows(ctx, f, a.size(), facts);
+  array<std::int64_t, space::device> counts(ctx, f.rows);
+  found = count_rows(ctx, f, facts, found, counts.data());
+  const auto entries = static_cast<std::int64_t>(found.entries);
+  require_fits<OC>(entries);
+  const std::size_t result_bytes =
+      found.entries * (sizeof(T) + sizeof(I)) + static_cast<std::size_t>(f.rows + 1) * sizeof(OC);
+  if (options.memory_limit != 0 && result_bytes > options.memory_limit)
+    throw out_of_memory("multiply: C takes " + std::to_string(result_bytes) + " bytes, " +
+                            std::to_string(options.memory_limit) +
+                            " are allowed; multiply_to_host makes it in parts",
+                        result_bytes);
+  csr<T, I, OC, space::device> c(ctx, shape, static_cast<OC>(entries), {true, true});
+  scan_counts(ctx, f.rows, counts.data(), c.rowptr().data());
+  counts = {};
+  const spgemm_values<T, I, O> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
+  if (f.rows > 0)
+    fill_rows<T, I, O, OC>(ctx, f, v, facts, found, std::as_const(c).rowptr().data(),
+                           c.colind().data(), c.values().data(), false);
+  return c;
+}
+
+template <class T, class I, class O, class OC>
+std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a, device_csr<T, I, O> b,
+                          vector_view<OC, space::device> rowptr) {
+  const device_guard guard(ctx.device());
+  const ordered_factor<T, I, O> ordered(ctx, b);
+  const spgemm_factors<I, O> f = factors_of(a, ordered.view());
+  row_facts<I> facts;
+  const spgemm_totals analysed = analyse_rows(ctx, f, a.size(), facts);
+  array<std::int64_t, space::device> counts(ctx, f.rows);
+  const spgemm_totals found = count_rows(ctx, f, facts, analysed, counts.data());
+  const auto entries = static_cast<std::int64_t>(found.entries);
+  require_fits<OC>(entries);
+  scan_counts(ctx, f.rows, counts.data(), rowptr.data());
+  return entries;
+}
+
+namespace {
+template <class T, class I, class O, class OC>
+void fill(const device_context& ctx, T alpha, device_csr<T, I, O> a, device_csr<T, I, O> b,
+          csr_view<T, I, OC, space::device> c, bool refill) {
+  const device_guard guard(ctx.device());
+  if (a.shape().row == 0) return;
+  const ordered_factor<T, I, O> ordered(ctx, b);
+  const spgemm_factors<I, O> f = factors_of(a, ordered.view());
+  row_facts<I> facts;
+  spgemm_totals found = analyse_rows(ctx, f, a.size(), facts);
+  const OC* rowptr = c.rowptr().data();
+  found = classify_rows(ctx, f, facts, found, rowptr);
+  const spgemm_values<T, I, O> v{alpha, a.values().data(), ordered.view().values().data(), false};
+  fill_rows<T, I, O, OC>(ctx, f, v, facts, found, rowptr, c.colind().data(), c.values().data(),
+                         refill);
+}
+} // namespace
+
+template <class T, class I, class O, class OC>
+void fill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a, device_csr<T, I, O> b,
+                 csr_view<T, I, OC, space::device> c) {
+  fill<T, I, O, OC>(ctx, alpha, a, b, c, false);
+}
+template <class T, class I, class O, class OC>
+void refill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a, device_csr<T, I, O> b,
+                   csr_view<T, I, OC, space::device> c) {
+  fill<T, I, O, OC>(ctx, alpha, a, b, c, true);
+}
+
+#define LACUNA_INSTANTIATE_WIDTHS(T, I, O, OC)                                                     \
+  template csr<T, I, OC, space::device> spgemm<T, I, O, OC>(                                       \
+      const device_context&, T, device_csr<T, I, O>, device_csr<T, I, O>, const spgemm_options&,   \
+      bool);                                                                                       \
+  template std::int64_t count_spgemm<T, I, O, OC>(const device_context&, device_csr<T, I, O>,      \
+                                                  device_csr<T, I, O>,                             \
+                                                  vector_view<OC, space::device>);                 \
+  template void fill_spgemm<T, I, O, OC>(const device_context&, T, device_csr<T, I, O>,            \
+                                         device_csr<T, I, O>, csr_view<T, I, OC, space::device>);  \
+  template void refill_spgemm<T, I, O, OC>(const device_context&, T, device_csr<T, I, O>,          \
+                                           device_csr<T, I, O>,                                    \
+                                           csr_view<T, I, OC, space::device>);
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template spgemm_estimate estimate_spgemm<T, I, O>(const device_context&, device_csr<T, I, O>,    \
+                                                    device_csr<T, I, O>);                          \
+  LACUNA_INSTANTIATE_WIDTHS(T, I, O, std::int64_t)
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+LACUNA_INSTANTIATE_WIDTHS(float, std::int32_t, std::int32_t, std::int32_t)
+LACUNA_INSTANTIATE_WIDTHS(float, std::int64_t, std::int32_t, std::int32_t)
+LACUNA_INSTANTIATE_WIDTHS(double, std::int32_t, std::int32_t, std::int32_t)
+LACUNA_INSTANTIATE_WIDTHS(double, std::int64_t, std::int32_t, std::int32_t)
+
+} // namespace lacuna::gpu

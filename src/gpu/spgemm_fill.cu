@@ -1,0 +1,642 @@
+// The numeric pass: columns and values of C. A group of lanes owns a row and walks A's row in its
+// order; its lanes lie along one row of B at a time, so that no two hold the same column. Every
+// entry's products are thus added in A's order, without atomics, whatever the timing.
+#include <cub/warp/warp_merge_sort.cuh>
+
+#include "gpu/parts/hash.cuh"
+#include "gpu/parts/load.cuh"
+#include "gpu/spgemm_bins.cuh"
+
+namespace lacuna::gpu {
+namespace {
+
+/// Where entries go. A pattern that is there already is compared instead of written.
+template <class T, class I> struct fill_target {
+  I* colind;
+  T* values;
+  bool refill;
+  template <class P> __device__ void put_column(P at, I column, int* wrong) const {
+    if (!refill)
+      colind[at] = column;
+    else if (colind[at] != column)
+      atomicOr(wrong, 1);
+  }
+  template <class P> __device__ void put(P at, I column, T value, int* wrong) const {
+    put_column(at, column, wrong);
+    values[at] = value;
+  }
+};
+
+/// -0 + p is p for every p, -0 too: a first product is stored as it is.
+template <class T> __device__ T nothing() { return -T{0}; }
+
+/// Calls take(column, product) for each product of `left` entries of A from `begin` on, in their
+/// order; lanes lie along B's rows.
+template <class T, class I, class O, class Take>
+__device__ void walk_products(const spgemm_factors<I, O>& f, const spgemm_values<T, I, O>& v,
+                              const lane_group& g, O begin, O left, const Take& take) {
+  for (; __any_sync(whole_warp, left > 0); left -= g.size, begin += g.size) {
+    O b = 0, length = 0;
+    T factor{0};
+    if (g.lane < left) {
+      const I j = f.a_colind[begin + g.lane];
+      if (!v.pattern) factor = v.a[begin + g.lane] * v.alpha;
+      b = f.b_rowptr[j];
+      length = f.b_rowptr[j + 1] - b;
+    }
+    const int count = __reduce_max_sync(
+        whole_warp, static_cast<int>(max(O{0}, min(static_cast<O>(g.size), left))));
+    // Of the next row of B: what this lane has first is on its way before this row is used.
+    O next = 0, next_left = 0; // next_left: entries from this lane's first on
+    I column = 0;
+    T value{0};
+    const auto ask = [&](int t) {
+      next = g.from(b, t) + g.lane;
+      next_left = g.from(length, t) - g.lane;
+      if (next_left <= 0) return;
+      column = __ldg(f.b_colind + next);
+      if (!v.pattern) value = __ldg(v.b + next);
+    };
+    ask(0);
+    for (int t = 0; t < count; ++t) {
+      const T scale = g.from(factor, t);
+      O at = next, here_left = next_left;
+      I here = column;
+      T there = value;
+      if (t + 1 < count) ask(t + 1);
+      while (__any_sync(whole_warp, here_left > 0)) {
+        const I now = here;
+        const T product = scale * there;
+        if (here_left > g.size) {
+          at += g.size;
+          here = __ldg(f.b_colind + at);
+          if (!v.pattern) there = __ldg(v.b + at);
+        }
+        if (here_left > 0) take(now, product);
+        here_left -= g.size;
+      }
+      __syncwarp(); // the next row of B finds these sums
+    }
+  }
+}
+
+/// Moves the used ones of `slots` slots to the front, in their order; returns how many there are.
+template <class T, class I>
+__device__ int compact(const lane_group& g, I* keys, T* sums, int slots) {
+  int kept = 0;
+  for (int base = 0; __any_sync(whole_warp, base < slots); base += g.size) {
+    const int s = base + g.lane;
+    const I key = s < slots ? keys[s] : no_key<I>;
+    const T sum = s < slots ? sums[s] : T{0};
+    const unsigned votes = g.ballot(key != no_key<I>); // all have read when any writes
+    if (key != no_key<I>) {
+      const int to = kept + __popc(votes & ((1u << g.lane) - 1));
+      keys[to] = key;
+      sums[to] = sum;
+    }
+    kept += __popc(votes);
+    __syncwarp();
+  }
+  return kept;
+}
+
+/// Puts `count` entries in order by counting for each the keys before it; a lane has `most` of them
+/// at most.
+template <int most, class T, class I>
+__device__ void sort_by_rank(const lane_group& g, I* keys, T* sums, int count) {
+  I key[most];
+  T sum[most];
+  int rank[most];
+#pragma unroll
+  for (int u = 0; u < most; ++u) {
+    const int i = g.lane + u * g.size;
+    key[u] = i < count ? keys[i] : no_key<I>;
+    sum[u] = i < count ? sums[i] : T{0};
+    rank[u] = 0;
+  }
+  for (int k = 0; k < count; ++k) {
+    const I other = keys[k];
+#pragma unroll
+    for (int u = 0; u < most; ++u) rank[u] += other < key[u] ? 1 : 0;
+  }
+  __syncwarp();
+#pragma unroll
+  for (int u = 0; u < most; ++u)
+    if (key[u] != no_key<I>) {
+      keys[rank[u]] = key[u];
+      sums[rank[u]] = sum[u];
+    }
+  __syncwarp();
+}
+
+struct less {
+  template <class V> __device__ bool operator()(const V& a, const V& b) const { return a < b; }
+};
+
+/// Puts entries of a whole warp in order and writes them out. The keys' own memory is scratch.
+template <int items, class T, class I, class OC>
+__device__ void sort_and_write(I* keys, const T* sums, int count, const fill_target<T, I>& c, OC to,
+                               int* wrong) {
+  using sorter = cub::WarpMergeSort<I, items, 32, std::uint16_t>;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  I key[items];
+  std::uint16_t at[items];
+#pragma unroll
+  for (int u = 0; u < items; ++u) {
+    const int i = lane * items + u;
+    key[u] = i < count ? keys[i] : cuda::std::numeric_limits<I>::max();
+    at[u] = static_cast<std::uint16_t>(i);
+  }
+  __syncwarp();
+  sorter(*reinterpret_cast<typename sorter::TempStorage*>(keys)).Sort(key, at, less{});
+  // By way of the table, so that neighbours are written together: columns, then where sums are.
+  const auto write = [&](auto what, auto&& put) {
+    __syncwarp();
+#pragma unroll
+    for (int u = 0; u < items; ++u)
+      if (lane * items + u < count) keys[lane * items + u] = what(u);
+    __syncwarp();
+    for (int s = lane; s < count; s += 32) put(to + static_cast<OC>(s), keys[s]);
+  };
+  write([&](int u) { return key[u]; },
+        [&](OC at_entry, I column) { c.put_column(at_entry, column, wrong); });
+  write([&](int u) { return static_cast<I>(at[u]); },
+        [&](OC at_entry, I slot) { c.values[at_entry] = sums[slot]; });
+  __syncwarp();
+}
+
+/// What a warp's threads have made of their rows and not yet written: stores of whole sectors are
+/// many times faster than of an entry here and there.
+template <class T, class I> struct staged_entries {
+  static constexpr int each = 16; // entries a thread
+  static constexpr int pitch = each + 1;
+  I columns[32 * pitch];
+  T values[32 * pitch];
+
+  __device__ void put(int place, I column, T value) {
+    const int at = static_cast<int>(threadIdx.x) % 32 * pitch + place;
+    columns[at] = column;
+    values[at] = value;
+  }
+  /// Writes the `count` entries of each thread from its `to` on; all threads of the warp.
+  template <class OC>
+  __device__ void flush(const fill_target<T, I>& c, OC to, int count, int* wrong) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    int before = count; // inclusive sum, then exclusive
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const int other = __shfl_up_sync(whole_warp, before, step);
+      if (lane >= step) before += other;
+    }
+    const int total = __shfl_sync(whole_warp, before, 31);
+    before -= count;
+    __syncwarp();
+    for (int base = 0; base < total; base += 32) {
+      const int k = base + lane;
+      int owner = 0; // the last whose entries begin at or before k
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2)
+        if (__shfl_sync(whole_warp, before, owner + step) <= k) owner += step;
+      const int place = k - __shfl_sync(whole_warp, before, owner);
+      const OC at = __shfl_sync(whole_warp, to, owner) + static_cast<OC>(place);
+      if (k < total)
+        c.put(at, columns[owner * pitch + place], values[owner * pitch + place], wrong);
+    }
+    __syncwarp();
+  }
+};
+
+constexpr int merging_threads = 128;
+
+/// A thread a row: the rows of B that it needs are merged, sums formed in A's order.
+template <int most, class T, class I, class O, class OC>
+__global__ void __launch_bounds__(merging_threads)
+    fill_merged_kernel(const spgemm_factors<I, O> f, const spgemm_values<T, I, O> v,
+                       row_list<I> list, const OC* rowptr, fill_target<T, I> c, int* wrong) {
+  __shared__ staged_entries<T, I> of_warp[merging_threads / 32];
+  staged_entries<T, I>& staged = of_warp[threadIdx.x / 32];
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const std::int64_t rounds = (list.count + stride - 1) / stride;
+  std::int64_t i = thread_index();
+  for (std::int64_t round = 0; round < rounds; ++round, i += stride) {
+    const bool inside = i < list.count;
+    const std::int64_t row = inside ? list[i] : 0;
+    const O begin = f.a_rowptr[row];
+    const int count = inside ? static_cast<int>(f.a_rowptr[row + 1] - begin) : 0;
+    merged_rows<most, I, O> rows(f, begin, count);
+    T scale[most];
+#pragma unroll
+    for (int u = 0; u < most; ++u)
+      scale[u] = u < count && !v.pattern ? v.a[begin + u] * v.alpha : T{0};
+    OC to = rowptr[row];
+    const OC end = inside ? rowptr[row + 1] : to;
+    bool more = true;
+    while (__any_sync(whole_warp, more)) {
+      int made = 0;
+      I column;
+      for (int place = 0; place < staged.each; ++place) {
+        more = rows.next(column);
+        if (!__any_sync(whole_warp, more)) break;
+        if (!more) continue;
+        T factor[most]; // all on their way before the first is used
+#pragma unroll
+        for (int u = 0; u < most; ++u)
+          if (!v.pattern && rows.meets(u, column)) factor[u] = __ldg(v.b + rows.place(u));
+        T sum = nothing<T>();
+#pragma unroll
+        for (int u = 0; u < most; ++u)
+          if (!v.pattern && rows.meets(u, column)) sum += scale[u] * factor[u];
+        rows.leave(column);
+        staged.put(made, column, v.pattern ? T{1} : sum);
+        ++made;
+      }
+      if (to + static_cast<OC>(made) > end) { // never past what was counted
+        atomicOr(wrong, 1);
+        made = 0;
+      }
+      __syncwarp();
+      staged.flush(c, to, made, wrong);
+      to += static_cast<OC>(made);
+    }
+    if (to != end) atomicOr(wrong, 1);
+  }
+}
+
+/// items: entries a lane sorts; 0: by rank.
+template <int items, class T, class I, class O, class OC>
+__global__ void __launch_bounds__(block_threads)
+    fill_rows_kernel(const spgemm_factors<I, O> f, const spgemm_values<T, I, O> v, row_list<I> list,
+                     int lanes, int slots, const std::uint32_t* products, const I* first,
+                     const I* last, const OC* rowptr, fill_target<T, I> c, int* wrong) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  const lane_group g(lanes);
+  const int group = static_cast<int>(threadIdx.x) / lanes;
+  const int groups = static_cast<int>(blockDim.x) / lanes;
+  T* const sums = reinterpret_cast<T*>(shared) + group * slots;
+  I* const keys =
+      reinterpret_cast<I*>(shared + sizeof(T) * static_cast<std::size_t>(groups * slots)) +
+      group * slots;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * groups;
+  const std::int64_t rounds = (list.count + stride - 1) / stride;
+  std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * groups + group;
+  for (std::int64_t round = 0; round < rounds; ++round, i += stride) {
+    const bool inside = i < list.count;
+    const std::int64_t row = inside ? list[i] : 0;
+    const O begin = f.a_rowptr[row], end = inside ? f.a_rowptr[row + 1] : begin;
+    const OC to = rowptr[row];
+    const auto expected = inside ? static_cast<std::int64_t>(rowptr[row + 1] - to) : 0;
+    const bool copied = end - begin <= 1;
+    if (copied && begin < end) { // a row of B, scaled
+      const I j = f.a_colind[begin];
+      const T scale = v.pattern ? T{0} : v.a[begin] * v.alpha;
+      const O b = f.b_rowptr[j], e = f.b_rowptr[j + 1];
+      for (std::int64_t k = std::int64_t{b} + g.lane; k < e; k += lanes)
+        c.put(to + static_cast<OC>(k - b), f.b_colind[k], v.pattern ? T{1} : scale * v.b[k], wrong);
+    }
+    const std::int64_t span = copied ? 0 : work_of_row(f.a_rowptr, products, first, last, row).span;
+    const bool direct = span <= slots;
+    const std::int64_t needed = direct ? span : spgemm::slots_for(expected);
+    int used = copied ? 0 : spgemm::least_slots;
+    if (!copied)
+      while (used < slots && used < needed) used *= 2;
+    for (int s = g.lane; s < used; s += lanes) {
+      keys[s] = no_key<I>;
+      sums[s] = nothing<T>();
+    }
+    __syncwarp();
+    const I base = direct && !copied ? first[row] : I{0};
+    const int shift = __clz(used) + 1;
+    walk_products(f, v, g, begin, copied ? O{0} : static_cast<O>(end - begin),
+                  [&](I column, T product) {
+                    if (direct) {
+                      const int s = static_cast<int>(column - base);
+                      keys[s] = column;
+                      sums[s] += product;
+                    } else {
+                      sums[find_slot(keys, shift, column).slot] += product;
+                    }
+                  });
+    int count = compact(g, keys, sums, used);
+    if (!copied && count != expected) {
+      if (g.lane == 0) atomicOr(wrong, 1);
+      count = 0;
+    }
+    if constexpr (items > 0) {
+      // A whole warp owns the row.
+      if (!direct) {
+        if (v.pattern)
+          for (int s = g.lane; s < count; s += lanes) sums[s] = T{1};
+        __syncwarp();
+        constexpr int fewer = items - items / 3; // half of the slots instead of three quarters
+        if (count <= 32 * fewer)
+          sort_and_write<fewer>(keys, sums, count, c, to, wrong);
+        else
+          sort_and_write<items>(keys, sums, count, c, to, wrong);
+        continue;
+      }
+    } else {
+      // Of 32 or 64 slots three quarters are used at most.
+      const int each = slots * 3 / 4 / lanes;
+      if (each <= 2)
+        sort_by_rank<2>(g, keys, sums, direct ? 0 : count);
+      else if (each <= 3)
+        sort_by_rank<3>(g, keys, sums, direct ? 0 : count);
+      else
+        sort_by_rank<6>(g, keys, sums, direct ? 0 : count);
+    }
+    for (int s = g.lane; s < count; s += lanes)
+      c.put(to + static_cast<OC>(s), keys[s], v.pattern ? T{1} : sums[s], wrong);
+    __syncwarp();
+  }
+}
+
+/// Columns of a heavy row that a block takes: this many or fewer, a power of two from 512 on.
+constexpr int most_range_columns = 8192;
+
+/// Entries of each range of a heavy row: a block a row, bits of its columns, window by window.
+template <class I, class O>
+__global__ void __launch_bounds__(1024)
+    count_ranges_kernel(const spgemm_factors<I, O> f, row_list<I> list, int range_columns,
+                        std::int64_t ranges, int ranges_at_once, const I* first, const I* last,
+                        std::uint32_t* counts) {
+  extern __shared__ __align__(16) unsigned bits[];
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int warps = static_cast<int>(blockDim.x) / 32;
+  const std::int64_t row = list[blockIdx.x];
+  counts += ranges * blockIdx.x;
+  const O begin = f.a_rowptr[row], end = f.a_rowptr[row + 1];
+  const std::int64_t low = first[row] / range_columns, high = last[row] / range_columns;
+  for (std::int64_t r = threadIdx.x; r < ranges; r += blockDim.x)
+    if (r < low || r > high) counts[r] = 0;
+  for (std::int64_t range = low; range <= high; range += ranges_at_once) {
+    const int here =
+        static_cast<int>(min(static_cast<std::int64_t>(ranges_at_once), high + 1 - range));
+    const std::int64_t base = range * range_columns, width = std::int64_t{here} * range_columns;
+    for (int w = static_cast<int>(threadIdx.x); w < width / 32; w += static_cast<int>(blockDim.x))
+      bits[w] = 0;
+    __syncthreads();
+    for (std::int64_t a = begin + warp; a < end; a += warps) {
+      const I j = f.a_colind[a];
+      O b = f.b_rowptr[j];
+      const O e = f.b_rowptr[j + 1];
+      if (range > low)
+        for (O n = e - b; n > 0;) { // first column from base on
+          const O half = n / 2;
+          if (f.b_colind[b + half] < base) {
+            b += half + 1;
+            n -= half + 1;
+          } else
+            n = half;
+        }
+      for (std::int64_t k = std::int64_t{b} + lane; k < e; k += 32) {
+        const std::int64_t at = f.b_colind[k] - base;
+        if (at >= width) break;
+        const unsigned bit = 1u << (at & 31);
+        if ((bits[at >> 5] & bit) == 0) atomicOr(bits + (at >> 5), bit);
+      }
+    }
+    __syncthreads();
+    for (int r = warp; r < here; r += warps) {
+      unsigned found = 0;
+      for (int w = lane; w < range_columns / 32; w += 32)
+        found += __popc(bits[r * (range_columns / 32) + w]);
+      found = warp_sum(found);
+      if (lane == 0) counts[range + r] = found;
+    }
+    __syncthreads();
+  }
+}
+
+/// What stands in a range's column that no product has fallen on: a NaN that arithmetic, whose NaNs
+/// are the canonical one, never makes.
+__device__ inline double untouched(double) { return __longlong_as_double(0xfff4c0de5ca1ab1ell); }
+__device__ inline bool is_untouched(double v) {
+  return __double_as_longlong(v) == static_cast<long long>(0xfff4c0de5ca1ab1ell);
+}
+__device__ inline float untouched(float) { return __int_as_float(static_cast<int>(0xffa5ca1eu)); }
+__device__ inline bool is_untouched(float v) {
+  return __float_as_int(v) == static_cast<int>(0xffa5ca1eu);
+}
+
+/// First k in [b, e) with columns[k] >= column.
+template <class I, class O>
+__device__ O first_from(const I* columns, O b, O e, std::int64_t column) {
+  while (b < e) {
+    const O middle = b + (e - b) / 2;
+    if (columns[middle] < column)
+      b = middle + 1;
+    else
+      e = middle;
+  }
+  return b;
+}
+
+/// A block a range of a heavy row's columns: a sum for each column in shared memory; A's entries in
+/// their order, the part of B's row that falls into the range by all threads at once.
+template <class T, class I, class O, class OC>
+__global__ void __launch_bounds__(block_threads)
+    fill_ranges_kernel(const spgemm_factors<I, O> f, const spgemm_values<T, I, O> v,
+                       row_list<I> list, int range_columns, std::int64_t ranges,
+                       const std::uint32_t* counts, const OC* rowptr, fill_target<T, I> target,
+                       int* wrong) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  T* const sums = reinterpret_cast<T*>(shared);
+  __shared__ O begin_of[block_threads], end_of[block_threads];
+  __shared__ T factor_of[block_threads];
+  __shared__ unsigned of_warp[block_threads / 32 + 1];
+  constexpr int warps = block_threads / 32;
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
+  const std::int64_t place = blockIdx.x / ranges, range = blockIdx.x % ranges;
+  counts += place * ranges;
+  const std::uint32_t mine = counts[range];
+  if (mine == 0) return;
+  const std::int64_t row = list[place];
+  for (int c = thread; c < range_columns; c += block_threads) sums[c] = untouched(T{});
+  const O begin = f.a_rowptr[row], end = f.a_rowptr[row + 1];
+  const std::int64_t base = range * range_columns;
+  for (std::int64_t a = begin; a < end; a += block_threads) {
+    // Of so many entries of A, those whose rows of B reach into the range, in their order.
+    O b = 0, e = 0;
+    T factor{0};
+    if (a + thread < end) {
+      const I j = f.a_colind[a + thread];
+      if (!v.pattern) factor = v.a[a + thread] * v.alpha;
+      const O last = f.b_rowptr[j + 1];
+      b = first_from(f.b_colind, f.b_rowptr[j], last, base);
+      e = first_from(f.b_colind, b, last, base + range_columns);
+    }
+    const unsigned votes = __ballot_sync(whole_warp, b < e);
+    __syncthreads(); // the lists of the batch before are used up, and sums are clear
+    if (lane == 0) of_warp[warp] = __popc(votes);
+    __syncthreads();
+    int to = __popc(votes & ((1u << lane) - 1)), count = 0;
+    for (int w = 0; w < warps; ++w) {
+      if (w < warp) to += static_cast<int>(of_warp[w]);
+      count += static_cast<int>(of_warp[w]);
+    }
+    if (b < e) {
+      begin_of[to] = b;
+      end_of[to] = e;
+      factor_of[to] = factor;
+    }
+    __syncthreads();
+    // What a thread has first of the next row is on its way before this row is added.
+    O left = 0, at = 0; // left: entries of the row from this thread's first on
+    I column = 0;
+    T value{0};
+    const auto ask = [&](int t) {
+      at = begin_of[t] + thread;
+      left = end_of[t] - begin_of[t] - thread;
+      if (left <= 0) return;
+      column = __ldg(f.b_colind + at);
+      if (!v.pattern) value = __ldg(v.b + at);
+    };
+    if (count > 0) ask(0);
+    for (int t = 0; t < count; ++t) {
+      const T scale = factor_of[t];
+      O here_left = left, k = at;
+      I here = column;
+      T there = value;
+      if (t + 1 < count) ask(t + 1);
+      for (; here_left > 0; here_left -= block_threads) {
+        T& sum = sums[here - base];
+        const T product = scale * there;
+        sum = is_untouched(sum) ? product : sum + product;
+        if (here_left > block_threads) {
+          k += block_threads;
+          here = __ldg(f.b_colind + k);
+          if (!v.pattern) there = __ldg(v.b + k);
+        }
+      }
+      __syncthreads(); // the next row of B finds these sums
+    }
+  }
+  __syncthreads();
+  // Warps own parts of the range: what they found, where it goes, then out in order.
+  const int part = range_columns / warps;
+  unsigned found = 0;
+  for (int c = lane; c < part; c += 32) found += is_untouched(sums[warp * part + c]) ? 0 : 1;
+  found = warp_sum(found);
+  if (lane == 0) of_warp[warp] = found;
+  OC to = 0; // entries of the ranges before
+  for (std::int64_t r = lane; r < range; r += 32) to += static_cast<OC>(counts[r]);
+  to = warp_sum(to) + rowptr[row];
+  __syncthreads();
+  unsigned total = 0;
+  for (int w = 0; w < warps; ++w) {
+    if (w < warp) to += static_cast<OC>(of_warp[w]);
+    total += of_warp[w];
+  }
+  if (total != mine) {
+    if (thread == 0) atomicOr(wrong, 1);
+    return;
+  }
+  for (int c = lane; c < part; c += 32) {
+    const T sum = sums[warp * part + c];
+    const bool there = !is_untouched(sum);
+    const unsigned votes = __ballot_sync(whole_warp, there);
+    if (there)
+      target.put(to + static_cast<OC>(__popc(votes & ((1u << lane) - 1))),
+                 static_cast<I>(base + warp * part + c), v.pattern ? T{1} : sum, wrong);
+    to += static_cast<OC>(__popc(votes));
+  }
+}
+
+} // namespace
+
+template <class T, class I, class O, class OC>
+void fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
+               const spgemm_values<T, I, O>& v, const row_facts<I>& facts,
+               const spgemm_totals& found, const OC* rowptr, I* colind, T* values, bool refill) {
+  const fill_target<T, I> target{colind, values, refill};
+  array<int, space::device> wrong(ctx, 1);
+  check(cudaMemsetAsync(wrong.data(), 0, sizeof(int), ctx.stream()), "fill_rows");
+  const std::uint32_t* products = facts.products.data();
+  const I *first = facts.first.data(), *last = facts.last.data();
+  const row_bins<I> bins(ctx, f.rows, found, spgemm::fill_classes,
+                         [=, a_rowptr = f.a_rowptr] __device__(std::int64_t row) {
+                           return spgemm::fill_class(
+                               work_of_row(a_rowptr, products, first, last, row),
+                               static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]));
+                         });
+  if (const row_list<I> merged = bins[0]; merged.count > 0) {
+    with_merged(found.longest_merged, [&](auto most) {
+      fill_merged_kernel<most()>
+          <<<2 * resident_blocks(ctx, merged.count, 16), merging_threads, 0, ctx.stream()>>>(
+              f, v, merged, rowptr, target, wrong.data());
+    });
+    check_launch("fill_merged_kernel");
+  }
+  const auto launch = [&](auto items, int c) {
+    const row_list<I> list = bins[c];
+    if (list.count == 0) return;
+    const int slots = spgemm::slots_of(c);
+    const group_shape shape =
+        shape_of(ctx, slots, sizeof(I) + sizeof(T), bins.totals(c), found.longest_b);
+    auto* const kernel = fill_rows_kernel<items(), T, I, O, OC>;
+    allow_shared(kernel, shape.bytes);
+    kernel<<<blocks_of_groups(ctx, list.count, shape), shape.threads, shape.bytes, ctx.stream()>>>(
+        f, v, list, shape.lanes, slots, products, first, last, rowptr, target, wrong.data());
+    check_launch("fill_rows_kernel");
+  };
+  using std::integral_constant;
+  launch(integral_constant<int, 0>{}, 1);
+  launch(integral_constant<int, 0>{}, 2);
+  launch(integral_constant<int, 3>{}, 3); // 96 of 128 slots
+  launch(integral_constant<int, 6>{}, 4);
+  launch(integral_constant<int, 12>{}, 5);
+  launch(integral_constant<int, 24>{}, 6);
+
+  if (const row_list<I> heavy = bins[spgemm::fill_classes]; heavy.count > 0) {
+    // Few rows, or few columns, are cut finer: every multiprocessor gets its share.
+    int range_columns = most_range_columns;
+    const std::int64_t wanted = 8 * std::int64_t{ctx.properties().multiprocessors};
+    while (range_columns > 512 && heavy.count * (f.columns / range_columns) < wanted)
+      range_columns /= 2;
+    const std::int64_t ranges = (f.columns + range_columns - 1) / range_columns;
+    // The ranges' counts take no more than 64 MB at a time.
+    const std::int64_t at_once =
+        std::clamp<std::int64_t>((std::int64_t{16} << 20) / ranges, 1, heavy.count);
+    array<std::uint32_t, space::device> counts(ctx, at_once * ranges);
+    const int windows = static_cast<int>(std::min<std::int64_t>(
+        ranges, static_cast<std::int64_t>(ctx.properties().shared_bytes_per_block / 2 - 2048) /
+                    (range_columns / 8)));
+    const std::size_t mask_bytes = static_cast<std::size_t>(windows) * range_columns / 8;
+    const std::size_t range_bytes = range_columns * sizeof(T);
+    allow_shared(count_ranges_kernel<I, O>, mask_bytes);
+    allow_shared(fill_ranges_kernel<T, I, O, OC>, range_bytes);
+    for (std::int64_t done = 0; done < heavy.count; done += at_once) {
+      const row_list<I> some{heavy.rows, std::min(at_once, heavy.count - done), done};
+      count_ranges_kernel<<<static_cast<unsigned>(some.count), 1024, mask_bytes, ctx.stream()>>>(
+          f, some, range_columns, ranges, windows, first, last, counts.data());
+      check_launch("count_ranges_kernel");
+      fill_ranges_kernel<<<static_cast<unsigned>(some.count * ranges), block_threads, range_bytes,
+                           ctx.stream()>>>(f, v, some, range_columns, ranges, counts.data(), rowptr,
+                                           target, wrong.data());
+      check_launch("fill_ranges_kernel");
+    }
+  }
+  int failed = 0;
+  read_back(ctx, &failed, wrong.data(), 1);
+  if (failed != 0 && refill)
+    throw bad_input("multiply_fill: a product falls outside of C's pattern: it was made for "
+                    "operands of other patterns");
+  if (failed != 0)
+    throw error("multiply: a row of C has not the entries that were counted; A or B changed "
+                "between the passes");
+}
+
+#define LACUNA_FILL(T, I, O, OC)                                                                   \
+  template void fill_rows<T, I, O, OC>(const device_context&, const spgemm_factors<I, O>&,         \
+                                       const spgemm_values<T, I, O>&, const row_facts<I>&,         \
+                                       const spgemm_totals&, const OC*, I*, T*, bool);
+#define LACUNA_INSTANTIATE(T)                                                                      \
+  LACUNA_FILL(T, std::int32_t, std::int32_t, std::int32_t)                                         \
+  LACUNA_FILL(T, std::int32_t, std::int32_t, std::int64_t)                                         \
+  LACUNA_FILL(T, std::int32_t, std::int64_t, std::int64_t)                                         \
+  LACUNA_FILL(T, std::int64_t, std::int32_t, std::int32_t)                                         \
+  LACUNA_FILL(T, std::int64_t, std::int32_t, std::int64_t)                                         \
+  LACUNA_FILL(T, std::int64_t, std::int64_t, std::int64_t)
+LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::gpu

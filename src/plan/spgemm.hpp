@@ -1,0 +1,96 @@
+// Internal: how SpGEMM sizes its work, the same formulas on host and device. After Parger et al.
+// (spECK, 2020), sections 4 and 5.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define LACUNA_BOTH __host__ __device__
+#else
+#define LACUNA_BOTH
+#endif
+
+namespace lacuna::spgemm {
+
+/// Rows fall into classes: 0 is merged by one thread, class c has a table of 16 << c slots that a
+/// group of lanes owns. What needs more is heavy and goes by column ranges.
+inline constexpr int count_classes = 9; ///< to 4096 slots of a key
+inline constexpr int fill_classes = 7;  ///< to 1024 slots of a key and a value
+LACUNA_BOTH constexpr int slots_of(int c) { return 16 << c; }
+inline constexpr int least_slots = 32;
+/// A thread merges a row of A's that has so few entries, and so few products.
+inline constexpr std::int64_t most_merged_entries = 10, most_merged_products = 100;
+/// Tables are at most three quarters full.
+LACUNA_BOTH constexpr std::int64_t slots_for(std::int64_t entries) {
+  return entries + (entries + 2) / 3;
+}
+/// Rows with more products are heavy whatever table would do: one group would walk them for long.
+inline constexpr std::int64_t most_light_products = 16384;
+/// And so are rows of classes that have fewer than this together: their tails would come one after
+/// another.
+inline constexpr std::int64_t few_rows = 512;
+
+/// What decides how a row is made.
+struct row_work {
+  std::int64_t a_entries;
+  std::int64_t products;
+  std::int64_t span; ///< columns that products can fall on
+};
+LACUNA_BOTH constexpr int class_of_slots(const row_work& row, std::int64_t slots, int classes) {
+  if (row.a_entries <= most_merged_entries && row.products <= most_merged_products) return 0;
+  if (row.products > most_light_products) return classes;
+  int c = 1;
+  while (c < classes && slots_of(c) < slots) ++c;
+  return c;
+}
+/// Counting takes keys of all products in a table, or a bit for each column of the span.
+LACUNA_BOTH constexpr int count_class(const row_work& row) {
+  const std::int64_t hashed = slots_for(row.products), bits = (row.span + 31) / 32;
+  return class_of_slots(row, hashed < bits ? hashed : bits, count_classes);
+}
+/// Filling takes a table of the entries, or a slot for each column of the span.
+LACUNA_BOTH constexpr int fill_class(const row_work& row, std::int64_t entries) {
+  const std::int64_t hashed = slots_for(entries);
+  return class_of_slots(row, hashed < row.span ? hashed : row.span, fill_classes);
+}
+
+/// Which classes are launched: rows of class c go to launches[c]; `heavy` is the place of heavy
+/// ones.
+struct class_plan {
+  int of[count_classes + 1];
+  int heavy; ///< classes from here on are heavy
+};
+/// Few rows in high classes are heavy; few rows in all are one class (section 4.2: balancing only
+/// where it pays).
+template <class Totals> constexpr class_plan plan_classes(const Totals& rows_of, int classes) {
+  constexpr std::int64_t few_in_all = 65536;
+  class_plan plan{};
+  std::int64_t above = 0, all = 0;
+  int cut = classes;
+  while (cut > 5 && above + rows_of(cut - 1) < few_rows) above += rows_of(--cut);
+  int highest = 0;
+  for (int c = 0; c < cut; ++c) {
+    all += rows_of(c);
+    if (rows_of(c) > 0) highest = c;
+  }
+  for (int c = 0; c <= classes; ++c)
+    plan.of[c] = c >= cut ? classes : all <= few_in_all && highest <= 6 ? highest : c;
+  plan.heavy = classes;
+  return plan;
+}
+
+/// Lanes that own a row of C and walk A's row together, side by side along each row of B: a power
+/// of two from `least` to 32. After section 4.3: the mean length of B's rows, and more where the
+/// longest would take more than twice the steps that there are rows to walk. The paper also gives
+/// fewer lanes to many rows, since its groups share them; ours walks them alone, in order.
+constexpr int choose_group(double mean_length, double longest, double rows_of_b, int least) {
+  double g = std::clamp(mean_length, 1.0, 32.0);
+  const double steps = longest / g, rows = std::max(1.0, rows_of_b);
+  if (steps > 2 * rows) g *= steps / (2 * rows);
+  int power = least;
+  while (power < 32 && power < 0.95 * g) power *= 2;
+  return power;
+}
+
+} // namespace lacuna::spgemm
