@@ -1,5 +1,5 @@
 // C = alpha A + beta B: entries of C are counted tile by tile, scanned, and written. Two launches
-// over the data, one wait, for the size of C.
+// over the data and one wait, for the size of C.
 //
 // Bytes, with 4-byte columns and 8-byte values: 4 (nnz A + nnz B) to count, 12 (nnz A + nnz B) and
 // 12 nnz C to fill. Equal patterns: 8 nnz to notice, 32 nnz to add values and copy columns.
@@ -17,10 +17,10 @@ constexpr std::int64_t compared_per_block = std::int64_t{block_threads} * compar
 
 template <class X>
 __global__ void compare_kernel(const X* __restrict__ x, const X* __restrict__ y, std::int64_t n,
-                               int* differ) {
+                               std::int64_t* differ) {
   for (std::int64_t base = blockIdx.x * compared_per_block; base < n;
        base += gridDim.x * compared_per_block) {
-    if (*static_cast<volatile int*>(differ) != 0) return;
+    if (*static_cast<volatile std::int64_t*>(differ) != 0) return;
     bool found = false;
 #pragma unroll
     for (int u = 0; u < compared_per_thread; ++u) {
@@ -31,7 +31,8 @@ __global__ void compare_kernel(const X* __restrict__ x, const X* __restrict__ y,
   }
 }
 template <class X>
-void compare(const device_context& ctx, const X* x, const X* y, std::int64_t n, int* differ) {
+void compare(const device_context& ctx, const X* x, const X* y, std::int64_t n,
+             std::int64_t* differ) {
   if (x == y || n == 0) return;
   const std::int64_t blocks = (n + compared_per_block - 1) / compared_per_block;
   const std::int64_t most = std::int64_t{8} * ctx.properties().multiprocessors;
@@ -40,19 +41,10 @@ void compare(const device_context& ctx, const X* x, const X* y, std::int64_t n, 
   check_launch("compare_kernel");
 }
 
-/// Waits, unless the arrays are the same ones or differ in size.
 template <class T, class I, class O>
-bool same_pattern(const device_context& ctx, csr_view<const T, I, O, space::device> a,
-                  csr_view<const T, I, O, space::device> b) {
-  if (a.size() != b.size()) return false;
-  if (a.rowptr().data() == b.rowptr().data() && a.colind().data() == b.colind().data()) return true;
-  array<int, space::device> differ(ctx, 1);
-  check(cudaMemsetAsync(differ.data(), 0, differ.bytes(), ctx.stream()), "add: memset");
-  compare(ctx, a.colind().data(), b.colind().data(), a.size(), differ.data());
-  compare(ctx, a.rowptr().data(), b.rowptr().data(), a.rowptr().size(), differ.data());
-  int found = 0;
-  read_back(ctx, &found, differ.data(), 1);
-  return found == 0;
+bool same_arrays(csr_view<const T, I, O, space::device> a,
+                 csr_view<const T, I, O, space::device> b) {
+  return a.rowptr().data() == b.rowptr().data() && a.colind().data() == b.colind().data();
 }
 
 constexpr int values_per_thread = 4;
@@ -82,6 +74,12 @@ void add_values(const device_context& ctx, T alpha, const T* a, T beta, const T*
   check_launch("add_values_kernel");
 }
 
+template <class From, class To>
+void copy_offsets(const device_context& ctx, const From* from, To* to, std::int64_t n) {
+  for_each(ctx, n, "add: rowptr",
+           [from, to] __device__(std::int64_t r) { to[r] = static_cast<To>(from[r]); });
+}
+
 template <class T, class I, class O>
 std::int64_t item_count(csr_view<const T, I, O, space::device> a,
                         csr_view<const T, I, O, space::device> b) {
@@ -96,27 +94,41 @@ void find_cuts(const device_context& ctx, const pattern_pair<I, O>& pattern, std
            });
 }
 
-/// A + B cut into tiles and counted; needs a row at least.
+/// A + B cut into tiles and counted; needs a row at least. If `compares`, patterns are compared
+/// first, and not counted if they are equal.
 template <class T, class I, class O> class tiled_sum {
 public:
   using view = csr_view<const T, I, O, space::device>;
-  tiled_sum(const device_context& ctx, view a, view b)
+  tiled_sum(const device_context& ctx, view a, view b, bool compares)
       : ctx_(ctx), a_(a), b_(b), pattern_{a.shape().row, a.rowptr().data(), b.rowptr().data(),
                                           a.colind().data(), b.colind().data()},
+        compares_(compares && a.size() == b.size()),
         tiles_((item_count(a, b) + add_tile_items - 1) / add_tile_items), cuts_(ctx, tiles_ + 1),
-        counts_(ctx, tiles_), first_(ctx, tiles_ + 1) {
+        counts_(ctx, tiles_), first_(ctx, tiles_ + 2) {
+    std::int64_t* const differ = first_.data() + tiles_ + 1;
+    if (compares_) {
+      check(cudaMemsetAsync(differ, 0, sizeof(std::int64_t), ctx.stream()), "add: memset");
+      compare(ctx, a.colind().data(), b.colind().data(), a.size(), differ);
+      compare(ctx, a.rowptr().data(), b.rowptr().data(), a.rowptr().size(), differ);
+    }
     find_cuts(ctx, pattern_, item_count(a, b), cuts_);
-    add_arguments<T, I, O, O> p = arguments<O>();
+    auto p = arguments<O>();
     p.counts = counts_.data();
+    p.differ = compares_ ? differ : nullptr;
     run<add_pass::count>(p);
     exclusive_sums(ctx, tiles_, counts_.data(), first_.data());
   }
 
-  /// Entries of C; waits.
-  std::int64_t count() const {
-    std::int64_t entries = 0;
-    read_back(ctx_, &entries, first_.data() + tiles_, 1);
-    return entries;
+  struct found {
+    std::int64_t entries; ///< of C
+    bool equal;           ///< the patterns, as far as they were compared
+  };
+  /// Waits.
+  found count() const {
+    std::int64_t values[2] = {0, 1}; // entries, whether the patterns differ
+    read_back(ctx_, values, first_.data() + tiles_, compares_ ? 2 : 1);
+    const bool equal = values[1] == 0;
+    return {equal ? std::int64_t{a_.size()} : values[0], equal};
   }
   template <class OC> void fill(T alpha, T beta, OC* rowptr, I* col, T* value) const {
     auto p = arguments<OC>();
@@ -154,10 +166,11 @@ private:
   const device_context& ctx_;
   view a_, b_;
   pattern_pair<I, O> pattern_;
+  bool compares_;
   std::int64_t tiles_;
   array<add_cut<I, O>, space::device> cuts_;
   array<int, space::device> counts_;
-  array<std::int64_t, space::device> first_;
+  array<std::int64_t, space::device> first_; // of each tile, all entries, whether patterns differ
 };
 
 } // namespace
@@ -194,18 +207,18 @@ csr<T, I, OC, space::device> add_csr(const device_context& ctx, T alpha,
     check(cudaMemsetAsync(c.rowptr().data(), 0, sizeof(OC), ctx.stream()), "add: memset");
     return c;
   }
-  if (same_pattern(ctx, a, b)) {
+  const auto add_equal = [&] {
     auto c = make(a.size());
-    for_each(ctx, c.rowptr().size(), "add: rowptr",
-             [from = a.rowptr().data(), to = c.rowptr().data()] __device__(std::int64_t r) {
-               to[r] = static_cast<OC>(from[r]);
-             });
+    copy_offsets(ctx, a.rowptr().data(), c.rowptr().data(), c.rowptr().size());
     add_values(ctx, alpha, a.values().data(), beta, b.values().data(), c.values().data(),
                a.colind().data(), c.colind().data(), a.size());
     return c;
-  }
-  const tiled_sum<T, I, O> sum(ctx, a, b);
-  auto c = make(sum.count());
+  };
+  if (same_arrays(a, b)) return add_equal();
+  const tiled_sum<T, I, O> sum(ctx, a, b, true);
+  const auto [entries, equal] = sum.count();
+  if (equal) return add_equal();
+  auto c = make(entries);
   sum.fill(alpha, beta, c.rowptr().data(), c.colind().data(), c.values().data());
   return c;
 }
@@ -215,7 +228,8 @@ std::int64_t count_add(const device_context& ctx, csr_view<const T, I, O, space:
                        csr_view<const T, I, O, space::device> b) {
   const device_guard guard(ctx.device());
   if (a.shape().row == 0) return 0;
-  return same_pattern(ctx, a, b) ? std::int64_t{a.size()} : tiled_sum<T, I, O>(ctx, a, b).count();
+  if (same_arrays(a, b)) return a.size();
+  return tiled_sum<T, I, O>(ctx, a, b, true).count().entries;
 }
 
 template <class T, class I, class O>
@@ -228,8 +242,8 @@ void fill_add(const device_context& ctx, T alpha, csr_view<const T, I, O, space:
       check(cudaMemsetAsync(c.rowptr().data(), 0, sizeof(O), ctx.stream()), "add: memset");
     return;
   }
-  const tiled_sum<T, I, O> sum(ctx, a, b);
-  if (const std::int64_t entries = sum.count(); entries != c.size())
+  const tiled_sum<T, I, O> sum(ctx, a, b, false);
+  if (const std::int64_t entries = sum.count().entries; entries != c.size())
     detail::throw_other_count(c.size(), entries);
   sum.fill(alpha, beta, c.rowptr().data(), c.colind().data(), c.values().data());
 }
@@ -240,11 +254,15 @@ void add_to_csr(const device_context& ctx, T alpha, csr_view<const T, I, O, spac
   const device_guard guard(ctx.device());
   const csr_view<const T, I, O, space::device> c_read = c;
   if (a.size() == 0) return;
-  if (same_pattern(ctx, a, c_read))
-    return add_values<T, I>(ctx, T{1}, c_read.values().data(), alpha, a.values().data(),
-                            c.values().data(), nullptr, nullptr, a.size());
-  const tiled_sum<T, I, O> sum(ctx, c_read, a);
-  if (sum.count() == c.size()) return sum.add_to(alpha, c.values().data());
+  const auto add_equal = [&] {
+    add_values<T, I>(ctx, T{1}, c_read.values().data(), alpha, a.values().data(), c.values().data(),
+                     nullptr, nullptr, a.size());
+  };
+  if (same_arrays(a, c_read)) return add_equal();
+  const tiled_sum<T, I, O> sum(ctx, c_read, a, true);
+  const auto [entries, equal] = sum.count();
+  if (equal) return add_equal();
+  if (entries == c.size()) return sum.add_to(alpha, c.values().data());
   // The host finds the entry that has no place, and words the message.
   const host_context host;
   const auto a_there = copy_to(host, a);

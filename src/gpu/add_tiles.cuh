@@ -11,7 +11,9 @@
 
 namespace lacuna::gpu {
 
-constexpr int add_items_per_thread = 8;
+/// Odd: neighbouring threads walk through shared memory at a distance of about half of it, and
+/// would meet in the same banks at one of 4.
+constexpr int add_items_per_thread = 9;
 constexpr int add_tile_items = block_threads * add_items_per_thread;
 
 /// Before entry a of A and entry b of B, both in row `row` or at its end.
@@ -78,8 +80,9 @@ template <class T, class I, class O, class OC> struct add_arguments {
   const add_cut<I, O>* cuts; ///< where each tile begins, and the end
   T alpha, beta;
   const T *a_value, *b_value;
-  int* counts;               ///< count: of each tile
-  const std::int64_t* first; ///< else: first entry of C of each tile
+  int* counts;                ///< count: of each tile
+  const std::int64_t* differ; ///< count: nothing to do if it is there and 0
+  const std::int64_t* first;  ///< else: first entry of C of each tile
   OC* rowptr;
   I* col;
   T* value;
@@ -115,6 +118,10 @@ __global__ void __launch_bounds__(block_threads)
 
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t tile = blockIdx.x;
+  if (pass == add_pass::count && p.differ != nullptr && *p.differ == 0) {
+    if (thread == 0) p.counts[tile] = 0;
+    return;
+  }
   const add_cut<I, O> begin = p.cuts[tile], end = p.cuts[tile + 1];
   const int a_size = static_cast<int>(end.a - begin.a), b_size = static_cast<int>(end.b - begin.b);
   const int rows = static_cast<int>(end.row - begin.row); // that end in the tile

@@ -48,7 +48,7 @@ LACUNA_EXPORT void add_to_csr(const host_context& ctx, T alpha, csr_view<const T
 } // namespace cpu
 
 namespace gpu {
-/// The same on a device. Scratch: 24 bytes (40 for 64-bit indices) for every 2048 entries and rows.
+/// The same on a device. Scratch: 24 bytes (40 for 64-bit indices) for every 2304 entries and rows.
 template <class T, class I, class O>
 LACUNA_EXPORT bool rows_ascend(const device_context& ctx, csr_view<const T, I, O, space::device> a);
 template <class T, class I, class O, class OC>
