@@ -13,19 +13,40 @@ namespace lacuna::gpu {
 
 /// Bits of a bin at most: a block counts 2 bytes for each bin and warp in shared memory.
 constexpr int split_bits = 12;
-constexpr int split_items_per_thread = 16;
+constexpr int split_items_per_thread = 12;
 constexpr int split_warps = block_threads / 32;
 constexpr int split_run = 32 * split_items_per_thread; ///< consecutive entries of a warp
 constexpr int split_round = split_warps * split_run;   ///< entries ranked together
 /// Entries of a tile: large enough that 2^11 counts a tile are few beside them.
-constexpr int split_tile = 4 * split_round;
+constexpr int split_tile = 5 * split_round;
 
 /// An entry between two splits: the first bin is known by where it is.
-template <class T, class I> struct alignas(sizeof(I) == 4 ? 16 : 8) split_record {
+template <class T, class I> struct alignas(sizeof(I) == 4 || sizeof(T) == 4 ? 16 : 8) split_record {
   I row;
   std::uint32_t bin;
   T value;
 };
+
+/// In one access of 16 bytes where that is its size: records go to places of their own.
+template <class R> __device__ void store_record(R* to, const R& r) {
+  if constexpr (sizeof(R) == sizeof(uint4) && alignof(R) == alignof(uint4)) {
+    uint4 words;
+    memcpy(&words, &r, sizeof words);
+    *reinterpret_cast<uint4*>(to) = words;
+  } else {
+    *to = r;
+  }
+}
+template <class R> __device__ R load_record(const R* from) {
+  if constexpr (sizeof(R) == sizeof(uint4) && alignof(R) == alignof(uint4)) {
+    const uint4 words = *reinterpret_cast<const uint4*>(from);
+    R r;
+    memcpy(&r, &words, sizeof words);
+    return r;
+  } else {
+    return *from;
+  }
+}
 
 /// The entries of A, by the low bits of their columns.
 template <class T, class I, class O, class P> struct first_split {
@@ -69,7 +90,7 @@ template <class T, class I, class O, class P> struct first_split {
     const T v = load_once(value + k);
     if (records != nullptr) {
       const auto high_bits = static_cast<std::uint32_t>(col[k] >> low_bits);
-      records[to] = {static_cast<I>(r.row), high_bits, v};
+      store_record(records + to, split_record<T, I>{static_cast<I>(r.row), high_bits, v});
     } else {
       to_row[to] = static_cast<I>(r.row);
       to_value[to] = v;
@@ -109,7 +130,7 @@ template <class T, class I, class P> struct second_split {
     __device__ run(const second_split&, P, P) {}
   };
   __device__ void move(run&, P k, P to) const {
-    const split_record<T, I> r = records[k];
+    const split_record<T, I> r = load_record(records + k);
     to_row[to] = r.row;
     to_value[to] = r.value;
   }
