@@ -13,18 +13,23 @@
 
 namespace lacuna::bench {
 
-enum class suite { spmv, spmv_t, spmm, io, paper_003, paper_004 };
+enum class suite { spmv, spmv_t, spmm, add, transpose, io, paper_003, paper_004 };
 
 /// Those of products. io has contestants of its own; the papers' problems are those of spmv.
 inline const std::vector<suite> all_suites = {suite::spmv, suite::spmv_t, suite::spmm};
+/// Those whose result is a sparse matrix C, judged by the product of C and x.
+inline const std::vector<suite> matrix_suites = {suite::add, suite::transpose};
 
-/// Y = A X (spmv, spmm) or Y = A^T X (spmv_t). Views only: operands outlive all contestants.
+/// Y = A X (spmv, spmm) or Y = A^T X (spmv_t); for add C = A + B and for transpose C = A^T, which
+/// are to be left as a matrix, and fetch() multiplies it: y = C x. Views only: operands outlive all
+/// contestants.
 /// Vectors are matrices of one column. 32-bit indices, which all peers have.
 template <class T, space S> struct problem {
   suite what;
   csr_view<const T, index_t, offset_t, S> a;
   dense_view<const T, S> x;
   dense_view<T, S> y;
+  csr_view<const T, index_t, offset_t, S> b = {}; ///< add
 
   [[nodiscard]] std::int64_t columns() const { return x.shape().col; }
   [[nodiscard]] bool transposed() const { return what == suite::spmv_t; }
@@ -54,7 +59,7 @@ struct choice {
 class prepared {
 public:
   virtual ~prepared() = default;
-  /// One product. On a device it is queued on the context's stream.
+  /// One product, sum or transposition. On a device it is queued on the context's stream.
   virtual void run() = 0;
   /// Brings the result of the last run into problem::y, where run() has left it elsewhere.
   virtual void fetch() {}

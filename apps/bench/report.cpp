@@ -31,6 +31,8 @@ suite_words words_of(suite s) {
   case suite::spmv: return {"spmv", "y = A x, one vector"};
   case suite::spmv_t: return {"spmv-t", "y = Aᵀ x, one vector"};
   case suite::spmm: return {"spmm", "Y = A X, several vectors"};
+  case suite::add: return {"add", "C = A + B, B's columns are A's moved by one"};
+  case suite::transpose: return {"transpose", "C = Aᵀ"};
   case suite::paper_003: return {"paper:003", "Matam and Kothapalli (2011), rows in CSR and ELL"};
   case suite::paper_004: return {"paper:004", "Lane and Booth (2022), CSR-k"};
   case suite::io: break; // has a report of its own

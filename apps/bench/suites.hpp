@@ -1,6 +1,7 @@
 // Which suite runs, wherever it runs.
 #pragma once
 
+#include "bench/matrix_suite.hpp"
 #include "bench/paper_003.hpp"
 #include "bench/paper_004.hpp"
 
@@ -11,6 +12,8 @@ void run_suite(const rig<S>& r, const host_context& host, const settings& s,
                const std::vector<matrix_source>& sources, const peer_lists<S>& peers, report& out) {
   introduce(s, peers, out);
   switch (s.what) {
+  case suite::add:
+  case suite::transpose: return run_matrix_suite(r, host, s, sources, peers, out);
   case suite::paper_003: return run_paper_003(r, host, s, sources, peers, out);
   case suite::paper_004: return run_paper_004(r, host, s, sources, peers, out);
   default: return run_products(r, host, s, sources, peers, out);

@@ -14,6 +14,7 @@
 #include <lacuna/format/ell_csr.hpp>
 #include <lacuna/format/hyb.hpp>
 #include <lacuna/format/packed_csr.hpp>
+#include <lacuna/op/add.hpp>
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/copy.hpp>

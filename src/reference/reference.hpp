@@ -43,6 +43,9 @@ triplets sort(const triplets& a);
 triplets transpose(const triplets& a);
 /// Sorted, each coordinate once.
 triplets merge(const triplets& a, duplicates rule);
+/// alpha A + beta B: sorted, each coordinate of either once. Duplicates are summed in stored order
+/// first; every product and every sum is rounded to T, so results are meant bit by bit.
+template <class T> triplets add(double alpha, const triplets& a, double beta, const triplets& b);
 /// Row-major without gaps; duplicates add up.
 std::vector<double> to_dense(const triplets& a);
 

@@ -151,6 +151,36 @@ TEST_F(Cli, Transpose) {
     EXPECT_TRUE(found.contains(key)) << key;
 }
 
+TEST_F(Cli, Add) {
+  write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
+  write("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 2 3.5\n");
+  const json found = run({"add", "a.mtx", "b.mtx", "-o", "c.mtx", "--beta", "-2", "--json"}).json();
+  EXPECT_EQ(without_comments(read("c.mtx")), "2 3 4\n1 1 -2\n1 3 5\n2 1 6\n2 2 0\n");
+  EXPECT_EQ(found["rows"], 2);
+  EXPECT_EQ(found["cols"], 3);
+  EXPECT_EQ(found["nnz"], 4);
+  for (const char* key : {"products", "seconds", "peak_bytes", "device"})
+    EXPECT_TRUE(found.contains(key)) << key;
+  // Without -o a line for people; whole numbers stay such, and symmetry where it holds.
+  const auto line = run({"add", "a.mtx", "b.mtx", "--alpha", "0.5"});
+  EXPECT_EQ(line.code, 0);
+  EXPECT_TRUE(begins(line.out, "0.5 a.mtx + b.mtx: 2 x 3, 4 entries; added in "));
+  write("s.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n2 2 2\n1 1 4\n2 1 7\n");
+  EXPECT_EQ(run({"add", "s.mtx", "s.mtx", "-o", "t.mtx"}).code, 0);
+  EXPECT_TRUE(begins(read("t.mtx"), "%%MatrixMarket matrix coordinate integer symmetric\n"));
+  EXPECT_EQ(without_comments(read("t.mtx")), "2 2 2\n1 1 8\n2 1 14\n");
+}
+
+TEST_F(Cli, AddTransposed) {
+  write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
+  write("b.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 2\n1 2 1\n2 1 4\n");
+  EXPECT_EQ(run({"add", "a.mtx", "b.mtx", "--transpose-b", "-o", "c.mtx"}).code, 0);
+  EXPECT_EQ(without_comments(read("c.mtx")), "2 3 4\n1 2 4\n1 3 5\n2 1 7\n2 2 7\n");
+  const auto wrong = run({"add", "a.mtx", "b.mtx"});
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_TRUE(has(wrong.err, "rows of A (2)"));
+}
+
 TEST_F(Cli, Spmv) {
   write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
   write("x.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n");

@@ -7,9 +7,9 @@
 namespace lacuna::test {
 namespace {
 
-const std::vector<std::string> commands = {"info",      "spy",        "plan",    "spmv",
-                                           "transpose", "convert",    "reorder", "tune",
-                                           "demo",      "completion", "man"};
+const std::vector<std::string> commands = {"info", "spy",       "plan",       "spmv",
+                                           "add",  "transpose", "convert",    "reorder",
+                                           "tune", "demo",      "completion", "man"};
 
 TEST_F(Cli, AloneItShowsShortHelp) {
   const auto r = run({});
@@ -69,6 +69,9 @@ TEST_F(Cli, WrongUsageIsTwo) {
       {"info", "gen:dense", "--threads", "0"},
       {"convert", "gen:dense"},
       {"transpose", "gen:dense"},
+      {"add", "gen:dense"},
+      {"add", "-", "-"},
+      {"add", "gen:dense", "gen:dense", "--alpha", "much"},
       {"convert", "gen:dense", "-o", "a.xyz"},
       {"convert", "gen:dense", "-o", "-", "--json"},
       {"spy", "gen:dense", "-o", "a.gif"},

@@ -196,6 +196,25 @@ TYPED_TEST(Fault, Structure) {
   TestFixture::expect_survives("dense to coo", 6, [&](auto& o) { (void)to_coo(ctx, o.d); });
 }
 
+TYPED_TEST(Fault, Add) {
+  const auto& ctx = TypeParam::context();
+  TestFixture::expect_survives("equal patterns", 3, [&](auto& o) { (void)add(ctx, o.a, o.a); });
+  TestFixture::expect_survives("csc", 3, [&](auto& o) { (void)add(ctx, o.a, scaled(2, o.c)); });
+  TestFixture::expect_survives("transposed", 3,
+                               [&](auto& o) { (void)add(ctx, transposed(o.a), o.result); });
+  TestFixture::expect_survives("wide", 3,
+                               [&](auto& o) { (void)add_wide(ctx, transposed(o.a), o.result); });
+  TestFixture::expect_survives("phases", 3, [&](auto& o) {
+    const auto info = add_compute(ctx, o.a, o.c);
+    typename TestFixture::rows_t c(ctx, info.shape(), info.nnz());
+    add_fill(ctx, info, o.a, o.c, c);
+  });
+  TestFixture::expect_survives("in place", 3, [&](auto& o) {
+    auto c = add(ctx, o.a, o.c);
+    add_to(ctx, o.a, c);
+  });
+}
+
 TYPED_TEST(Fault, FormatsForProducts) {
   const auto& ctx = TypeParam::context();
   const ell_csr_options pieces{.long_row = 4, .lane_entries = 2, .piece = 32, .window = 64};
@@ -275,11 +294,16 @@ TYPED_TEST(Fault, LargeMatrices) {
   auto y = TypeParam::put(all_nan<T>(m.rows));
   auto v = TypeParam::put(all_nan<T>(m.cols));
   auto silent = copy_to(ctx, a);
+  const auto other =
+      TypeParam::put_csr({"diagonal", m.rows, m.cols, {0, 1, 2}, {0, 1, 2}, {1, 1, 1}});
+  auto both = add(ctx, a, other);
   const std::pair<const char*, std::function<void()>> ops[] = {
       {"multiply", [&] { multiply(ctx, a, x, y); }},
       {"multiply transposed", [&] { multiply(ctx, transposed(a), u, v); }},
       {"multiply inspected", [&] { multiply(ctx, multiply_inspect(ctx, a, x, y), a, x, y); }},
       {"transpose", [&] { (void)transpose(ctx, a); }},
+      {"add", [&] { (void)add(ctx, a, other); }},
+      {"add in place", [&] { add_to(ctx, other, both); }},
       {"ell_csr", [&] { multiply(ctx, to_ell_csr(ctx, a), x, y); }},
       {"packed_csr", [&] { multiply(ctx, to_packed_csr(ctx, a), x, y); }},
       {"csr_k", [&] { multiply(ctx, to_csr_k(ctx, a), x, y); }},

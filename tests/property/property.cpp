@@ -214,5 +214,81 @@ TYPED_TEST(Property, BlocksAreVectorsSideBySide) {
   });
 }
 
+TYPED_TEST(Property, SumsCommute) {
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto a = TypeParam::put_csr(m);
+    auto halved = m; // another pattern of the same shape: every second entry, and its mirror
+    halved.row.clear(), halved.col.clear(), halved.value.clear();
+    for (std::size_t k = 0; k < m.value.size(); k += 2)
+      halved.add(m.row[k], m.cols - 1 - m.col[k], m.value[k] / 3);
+    const auto b = TypeParam::put_csr(halved);
+    const auto host = [](const auto& c) { return copy_to(default_context<space::host>(), c); };
+    const auto left = add(ctx, scaled(0.7, a), scaled(-1.3, b));
+    return same_matrix(left, host(add(ctx, scaled(-1.3, b), scaled(0.7, a))));
+  });
+}
+
+TYPED_TEST(Property, TheSumOfProductsIsTheProductOfTheSum) {
+  using T = typename TypeParam::value;
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    auto moved = m;
+    for (std::size_t k = 0; k < m.value.size(); k += 3) moved.col[k] = (m.col[k] + 1) % m.cols;
+    const auto b = TypeParam::put_csr(moved);
+    const auto x = random_vector<T>(m.cols, 5);
+    const auto ax = TestFixture::product(a, x, m.rows), bx = TestFixture::product(b, x, m.rows);
+    auto want = expected_product(1, host, false, x);
+    const auto want_b = expected_product(1, TypeParam::host_csr(moved), false, x);
+    for (std::size_t i = 0; i < ax.size(); ++i) {
+      want.value[i] = double{ax[i]} + double{bx[i]};
+      want.bound[i] = 4 * (want.bound[i] + want_b.bound[i]);
+    }
+    return within(TestFixture::product(add(ctx, a, b), x, m.rows), want);
+  });
+}
+
+TYPED_TEST(Property, AMatrixLessItselfIsExplicitZeros) {
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto a = TypeParam::put_csr(m);
+    const auto zero = add(ctx, a, scaled(-1, a));
+    for (const auto v : host_vector(zero.values()))
+      if (v != 0) return ::testing::AssertionFailure() << v << " is left";
+    const auto merged = merge_duplicates(ctx, a);
+    return same(host_vector(zero.colind()), host_vector(merged.colind()));
+  });
+}
+
+TYPED_TEST(Property, TransposingASumIsAddingTransposes) {
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto a = TypeParam::put_csr(m);
+    auto moved = m;
+    for (std::size_t k = 0; k < m.value.size(); k += 2) moved.row[k] = (m.row[k] + 1) % m.rows;
+    const auto b = TypeParam::put_csr(moved);
+    const auto turned = transpose(ctx, add(ctx, a, b));
+    return same_matrix(
+        turned, copy_to(default_context<space::host>(), add(ctx, transposed(a), transposed(b))));
+  });
+}
+
+TYPED_TEST(Property, AddingInPlaceIsAdding) {
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto a = TypeParam::put_csr(m);
+    auto half = m;
+    half.row.clear(), half.col.clear(), half.value.clear();
+    for (std::size_t k = 0; k < m.value.size(); k += 2) half.add(m.row[k], m.col[k], m.value[k]);
+    const auto b = TypeParam::put_csr(half);
+    auto c = merge_duplicates(ctx, a);
+    const auto want = copy_to(default_context<space::host>(), add(ctx, c, scaled(0.3, b)));
+    add_to(ctx, scaled(0.3, b), c);
+    return same_matrix(c, want);
+  });
+}
+
 } // namespace
 } // namespace lacuna::test

@@ -105,6 +105,20 @@ template <class T, class I, class O> struct operations {
     result.add_scalar(matrix_inf_norm(ctx, a));
     return result;
   }
+  template <space S> static bits add_two(const triplets& m, const context<S>& ctx) {
+    const auto a = copy_to(ctx, make_csr<T, I, O>(m));
+    triplets moved = m;
+    for (std::size_t k = 0; k < m.value.size(); k += 2) moved.col[k] = (m.col[k] + 1) % m.cols;
+    const auto b = copy_to(ctx, make_csr<T, I, O>(moved));
+    bits result;
+    auto c = add(ctx, scaled(0.3, a), scaled(1.7, b));
+    result.add(c);
+    result.add(add(ctx, a, scaled(-0.1, a)));
+    result.add(add(ctx, transposed(a), transposed(b)));
+    add_to(ctx, scaled(0.9, b), c);
+    result.add(c);
+    return result;
+  }
   template <space S> static bits structure(const triplets& m, const context<S>& ctx) {
     auto rows = copy_to(ctx, make_csr<T, I, O>(m));
     auto triples = copy_to(ctx, make_coo<T, I, O>(m));
@@ -205,6 +219,14 @@ TYPED_TEST(Repeat, Sums) {
 TYPED_TEST(Repeat, Structure) {
   const auto op = [](const triplets& m, const auto& ctx) {
     return ops<TypeParam>::structure(m, ctx);
+  };
+  TestFixture::expect_same(op);
+  TestFixture::expect_same_for_threads(op);
+}
+
+TYPED_TEST(Repeat, Add) {
+  const auto op = [](const triplets& m, const auto& ctx) {
+    return ops<TypeParam>::add_two(m, ctx);
   };
   TestFixture::expect_same(op);
   TestFixture::expect_same_for_threads(op);

@@ -4,6 +4,7 @@
 
 #include "bench/peers/cusparse_api.hpp"
 #include "bench/peers/peers.hpp"
+#include <lacuna/op/multiply.hpp>
 
 namespace lacuna::bench {
 namespace {
@@ -163,6 +164,86 @@ private:
   T one_ = 1, zero_ = 0;
 };
 
+/// C = A + B by csrgeam2 or C = A^T by csr2csc: sizes, buffer and C's memory anew each time, from
+/// Lacuna's pool.
+template <class T> class cusparse_result : public prepared {
+public:
+  cusparse_result(shared_session s, const device_problem<T>& p) : s_(std::move(s)), p_(p) {
+    s_->api.require(s_->api.create_description(&plain_), "cusparseCreateMatDescr");
+  }
+  cusparse_result(const cusparse_result&) = delete;
+  cusparse_result& operator=(const cusparse_result&) = delete;
+  ~cusparse_result() override { s_->api.destroy_description(plain_); }
+  void run() override {
+    c_ = {};
+    if (p_.what == suite::add)
+      add();
+    else
+      transpose();
+  }
+  void fetch() override {
+    multiply(s_->context, c_, vector_view<const T, space::device>(p_.x.data(), p_.x.shape().row),
+             vector_view<T, space::device>(p_.y.data(), p_.y.shape().row));
+    s_->context.synchronize();
+  }
+
+private:
+  using matrix = csr<T, index_t, offset_t, space::device>;
+  void add() {
+    const auto& api = s_->api;
+    const auto &a = p_.a, &b = p_.b;
+    const T one = 1;
+    const int m = a.shape().row, n = a.shape().col;
+    array<offset_t, space::device> rowptr(s_->context, std::int64_t{m} + 1);
+    std::size_t bytes = 0;
+    api.require(api.template add_buffer<T>()(
+                    s_->handle, m, n, &one, plain_, a.size(), a.values().data(), a.rowptr().data(),
+                    a.colind().data(), &one, plain_, b.size(), b.values().data(), b.rowptr().data(),
+                    b.colind().data(), plain_, nullptr, rowptr.data(), nullptr, &bytes),
+                "cusparseXcsrgeam2_bufferSizeExt");
+    auto buffer = new_buffer(s_->context, bytes);
+    int entries = 0;
+    api.require(api.add_count(s_->handle, m, n, plain_, a.size(), a.rowptr().data(),
+                              a.colind().data(), plain_, b.size(), b.rowptr().data(),
+                              b.colind().data(), plain_, rowptr.data(), &entries, buffer.data()),
+                "cusparseXcsrgeam2Nnz");
+    array<index_t, space::device> colind(s_->context, entries);
+    array<T, space::device> values(s_->context, entries);
+    api.require(api.template add<T>()(s_->handle, m, n, &one, plain_, a.size(), a.values().data(),
+                                      a.rowptr().data(), a.colind().data(), &one, plain_, b.size(),
+                                      b.values().data(), b.rowptr().data(), b.colind().data(),
+                                      plain_, values.data(), rowptr.data(), colind.data(),
+                                      buffer.data()),
+                "cusparseXcsrgeam2");
+    c_ = matrix(a.shape(), std::move(rowptr), std::move(colind), std::move(values), {true, true});
+  }
+  void transpose() {
+    const auto& api = s_->api;
+    const auto& a = p_.a;
+    const int m = a.shape().row, n = a.shape().col;
+    matrix c(s_->context, {n, m}, a.size());
+    std::size_t bytes = 0;
+    api.require(api.transpose_buffer(s_->handle, m, n, a.size(), a.values().data(),
+                                     a.rowptr().data(), a.colind().data(), c.values().data(),
+                                     c.rowptr().data(), c.colind().data(), value_type<T>,
+                                     CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO,
+                                     CUSPARSE_CSR2CSC_ALG1, &bytes),
+                "cusparseCsr2cscEx2_bufferSize");
+    auto buffer = new_buffer(s_->context, bytes);
+    api.require(api.transpose(s_->handle, m, n, a.size(), a.values().data(), a.rowptr().data(),
+                              a.colind().data(), c.values().data(), c.rowptr().data(),
+                              c.colind().data(), value_type<T>, CUSPARSE_ACTION_NUMERIC,
+                              CUSPARSE_INDEX_BASE_ZERO, CUSPARSE_CSR2CSC_ALG1, buffer.data()),
+                "cusparseCsr2cscEx2");
+    c_ = std::move(c);
+  }
+
+  shared_session s_;
+  device_problem<T> p_;
+  cusparseMatDescr_t plain_ = nullptr;
+  matrix c_;
+};
+
 template <class T>
 contestant<T, space::device> spmv(const shared_session& s, suite in, const char* name,
                                   cusparseSpMVAlg_t algorithm) {
@@ -200,7 +281,10 @@ template <class T> peer<T, space::device> cusparse_peer(const device_context& ct
            spmv<T>(s, suite::spmv_t, "cuSPARSE", CUSPARSE_SPMV_ALG_DEFAULT),
            spmm<T>(s, "cuSPARSE alg 1", CUSPARSE_SPMM_CSR_ALG1),
            spmm<T>(s, "cuSPARSE alg 2", CUSPARSE_SPMM_CSR_ALG2),
-           spmm<T>(s, "cuSPARSE alg 3", CUSPARSE_SPMM_CSR_ALG3)}};
+           spmm<T>(s, "cuSPARSE alg 3", CUSPARSE_SPMM_CSR_ALG3),
+           {"cuSPARSE", role::peer, matrix_suites, [s](const device_problem<T>& p) {
+              return std::make_unique<cusparse_result<T>>(s, p);
+            }}}};
 }
 
 template peer<float, space::device> cusparse_peer(const device_context&);

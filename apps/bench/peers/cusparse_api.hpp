@@ -57,7 +57,20 @@ struct cusparse_api {
         spmv_preprocess(lib.find<decltype(cusparseSpMV)>("cusparseSpMV_preprocess")),
         spmm_buffer(lib.symbol<decltype(cusparseSpMM_bufferSize)>("cusparseSpMM_bufferSize")),
         spmm_preprocess(lib.symbol<decltype(cusparseSpMM)>("cusparseSpMM_preprocess")),
-        spmm(lib.symbol<decltype(cusparseSpMM)>("cusparseSpMM")) {}
+        spmm(lib.symbol<decltype(cusparseSpMM)>("cusparseSpMM")),
+        create_description(lib.symbol<decltype(cusparseCreateMatDescr)>("cusparseCreateMatDescr")),
+        destroy_description(
+            lib.symbol<decltype(cusparseDestroyMatDescr)>("cusparseDestroyMatDescr")),
+        add_count(lib.symbol<decltype(cusparseXcsrgeam2Nnz)>("cusparseXcsrgeam2Nnz")),
+        add_buffer_f32(lib.symbol<decltype(cusparseScsrgeam2_bufferSizeExt)>(
+            "cusparseScsrgeam2_bufferSizeExt")),
+        add_buffer_f64(lib.symbol<decltype(cusparseDcsrgeam2_bufferSizeExt)>(
+            "cusparseDcsrgeam2_bufferSizeExt")),
+        add_f32(lib.symbol<decltype(cusparseScsrgeam2)>("cusparseScsrgeam2")),
+        add_f64(lib.symbol<decltype(cusparseDcsrgeam2)>("cusparseDcsrgeam2")),
+        transpose_buffer(
+            lib.symbol<decltype(cusparseCsr2cscEx2_bufferSize)>("cusparseCsr2cscEx2_bufferSize")),
+        transpose(lib.symbol<decltype(cusparseCsr2cscEx2)>("cusparseCsr2cscEx2")) {}
 
   decltype(&cusparseCreate) create;
   decltype(&cusparseDestroy) destroy;
@@ -76,6 +89,27 @@ struct cusparse_api {
   decltype(&cusparseSpMM_bufferSize) spmm_buffer;
   decltype(&cusparseSpMM) spmm_preprocess;
   decltype(&cusparseSpMM) spmm;
+  decltype(&cusparseCreateMatDescr) create_description;
+  decltype(&cusparseDestroyMatDescr) destroy_description;
+  decltype(&cusparseXcsrgeam2Nnz) add_count;
+  decltype(&cusparseScsrgeam2_bufferSizeExt) add_buffer_f32;
+  decltype(&cusparseDcsrgeam2_bufferSizeExt) add_buffer_f64;
+  decltype(&cusparseScsrgeam2) add_f32;
+  decltype(&cusparseDcsrgeam2) add_f64;
+  decltype(&cusparseCsr2cscEx2_bufferSize) transpose_buffer;
+  decltype(&cusparseCsr2cscEx2) transpose;
+  template <class T> auto add_buffer() const {
+    if constexpr (std::is_same_v<T, float>)
+      return add_buffer_f32;
+    else
+      return add_buffer_f64;
+  }
+  template <class T> auto add() const {
+    if constexpr (std::is_same_v<T, float>)
+      return add_f32;
+    else
+      return add_f64;
+  }
 
   void require(cusparseStatus_t status, const char* call) const {
     if (status == CUSPARSE_STATUS_SUCCESS) return;

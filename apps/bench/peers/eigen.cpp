@@ -15,15 +15,15 @@ template <class T, int Order>
 using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Order>;
 template <class T> using vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
-template <class T> sparse<T> as_eigen(const host_problem<T>& p) {
-  return {p.a.shape().row,     p.a.shape().col,     p.a.size(),
-          p.a.rowptr().data(), p.a.colind().data(), p.a.values().data()};
+template <class T> sparse<T> as_eigen(csr_view<const T, index_t, offset_t> a) {
+  return {a.shape().row,     a.shape().col,     a.size(),
+          a.rowptr().data(), a.colind().data(), a.values().data()};
 }
 
 template <class T> class eigen_vector : public prepared {
 public:
   explicit eigen_vector(const host_problem<T>& p)
-      : a_(as_eigen(p)), x_(p.x.data(), p.x.shape().row), y_(p.y.data(), p.y.shape().row),
+      : a_(as_eigen(p.a)), x_(p.x.data(), p.x.shape().row), y_(p.y.data(), p.y.shape().row),
         transposed_(p.transposed()) {}
   void run() override {
     if (transposed_)
@@ -42,7 +42,7 @@ private:
 template <class T, int Order> class eigen_matrix : public prepared {
 public:
   explicit eigen_matrix(const host_problem<T>& p)
-      : a_(as_eigen(p)), x_(p.x.data(), p.x.shape().row, p.columns()),
+      : a_(as_eigen(p.a)), x_(p.x.data(), p.x.shape().row, p.columns()),
         y_(p.y.data(), p.y.shape().row, p.columns()) {}
   void run() override { y_.noalias() = a_ * x_; }
 
@@ -50,6 +50,30 @@ private:
   sparse<T> a_;
   Eigen::Map<const matrix<T, Order>> x_;
   Eigen::Map<matrix<T, Order>> y_;
+};
+
+/// C = A + B or C = A^T, in memory that Eigen allocates each time.
+template <class T> class eigen_result : public prepared {
+public:
+  explicit eigen_result(const host_problem<T>& p)
+      : p_(p), a_(as_eigen(p.a)), b_(as_eigen(p.what == suite::add ? p.b : p.a)) {}
+  void run() override {
+    Eigen::SparseMatrix<T, Eigen::RowMajor, index_t> c;
+    if (p_.what == suite::add)
+      c = a_ + b_;
+    else
+      c = a_.transpose();
+    c_.swap(c);
+  }
+  void fetch() override {
+    const Eigen::Map<const vector<T>> x(p_.x.data(), p_.x.shape().row);
+    Eigen::Map<vector<T>>(p_.y.data(), p_.y.shape().row).noalias() = c_ * x;
+  }
+
+private:
+  host_problem<T> p_;
+  sparse<T> a_, b_;
+  Eigen::SparseMatrix<T, Eigen::RowMajor, index_t> c_;
 };
 
 } // namespace
@@ -65,7 +89,13 @@ template <class T> host_peer<T> eigen_peer(const peer_settings& settings) {
   const std::string version = std::to_string(EIGEN_WORLD_VERSION) + "." +
                               std::to_string(EIGEN_MAJOR_VERSION) + "." +
                               std::to_string(EIGEN_MINOR_VERSION);
-  return {"Eigen", version, {{"Eigen", role::peer, all_suites, prepare}}};
+  const auto prepare_matrix = [](const host_problem<T>& p) {
+    return std::make_unique<eigen_result<T>>(p);
+  };
+  return {"Eigen",
+          version,
+          {{"Eigen", role::peer, all_suites, prepare},
+           {"Eigen", role::peer, matrix_suites, prepare_matrix}}};
 }
 
 template host_peer<float> eigen_peer(const peer_settings&);

@@ -153,6 +153,43 @@ private:
   matrix a_, x_, y_;
 };
 
+/// C = A + B or C = A^T, a new matrix each time.
+template <class T> class graphblas_result : public prepared {
+public:
+  explicit graphblas_result(const host_problem<T>& p)
+      : p_(p), a_(packed(p.a)), b_(p.what == suite::add ? packed(p.b) : nullptr) {}
+  void run() override {
+    c_.reset();
+    if (p_.what == suite::add) {
+      c_ = new_matrix(type<T>(), p_.a.shape().row, p_.a.shape().col);
+      require(GrB_Matrix_eWiseAdd_BinaryOp(c_.get(), nullptr, nullptr,
+                                           single<T> ? GrB_PLUS_FP32 : GrB_PLUS_FP64, a_.get(),
+                                           b_.get(), nullptr),
+              "GrB_eWiseAdd");
+    } else {
+      c_ = new_matrix(type<T>(), p_.a.shape().col, p_.a.shape().row);
+      require(GrB_transpose(c_.get(), nullptr, nullptr, a_.get(), nullptr), "GrB_transpose");
+    }
+    require(GrB_Matrix_wait(c_.get(), GrB_MATERIALIZE), "GrB_Matrix_wait");
+  }
+  void fetch() override {
+    auto x = new_vector(type<T>(), p_.x.shape().row);
+    auto y = new_vector(type<T>(), p_.y.shape().row);
+    void* values = copied<T>(p_.x.data(), p_.x.shape().row);
+    require(GxB_Vector_pack_Full(x.get(), &values,
+                                 static_cast<GrB_Index>(p_.x.shape().row) * sizeof(T), false,
+                                 nullptr),
+            "GxB_Vector_pack_Full");
+    require(GrB_mxv(y.get(), nullptr, nullptr, plus_times<T>(), c_.get(), x.get(), nullptr),
+            "GrB_mxv");
+    unpack(y.get(), p_.y.data(), p_.y.shape().row, 1);
+  }
+
+private:
+  host_problem<T> p_;
+  matrix a_, b_, c_;
+};
+
 } // namespace
 
 template <class T> host_peer<T> graphblas_peer(const peer_settings& settings) {
@@ -164,8 +201,13 @@ template <class T> host_peer<T> graphblas_peer(const peer_settings& settings) {
   const std::string version = std::to_string(GxB_IMPLEMENTATION_MAJOR) + "." +
                               std::to_string(GxB_IMPLEMENTATION_MINOR) + "." +
                               std::to_string(GxB_IMPLEMENTATION_SUB);
-  return {
-      "GraphBLAS", version + " (64-bit indices)", {{"GraphBLAS", role::peer, all_suites, prepare}}};
+  const auto prepare_matrix = [](const host_problem<T>& p) {
+    return std::make_unique<graphblas_result<T>>(p);
+  };
+  return {"GraphBLAS",
+          version + " (64-bit indices)",
+          {{"GraphBLAS", role::peer, all_suites, prepare},
+           {"GraphBLAS", role::peer, matrix_suites, prepare_matrix}}};
 }
 
 template host_peer<float> graphblas_peer(const peer_settings&);

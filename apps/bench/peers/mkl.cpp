@@ -21,6 +21,7 @@ constexpr int interface_lp64 = 0, threading_sequential = 1, threading_gnu = 3;
 
 template <class T> using create_csr_t = int(handle*, int, int, int, int*, int*, int*, T*);
 template <class T> using mv_t = int(int, T, handle, description, const T*, T, T*);
+template <class T> using add_t = int(int, handle, T, handle, handle*);
 template <class T>
 using mm_t = int(int, T, handle, description, int, const T*, int, int, T, T*, int);
 
@@ -35,6 +36,8 @@ template <class T> struct mkl {
             pick<create_csr_t<T>>(lib, "mkl_sparse_s_create_csr", "mkl_sparse_d_create_csr")),
         mv(pick<mv_t<T>>(lib, "mkl_sparse_s_mv", "mkl_sparse_d_mv")),
         mm(pick<mm_t<T>>(lib, "mkl_sparse_s_mm", "mkl_sparse_d_mm")),
+        add(pick<add_t<T>>(lib, "mkl_sparse_s_add", "mkl_sparse_d_add")),
+        convert(lib.symbol<int(handle, int, handle*)>("mkl_sparse_convert_csr")),
         mv_hint(lib.symbol<int(handle, int, description, int)>("mkl_sparse_set_mv_hint")),
         mm_hint(lib.symbol<int(handle, int, description, int, int, int)>("mkl_sparse_set_mm_hint")),
         optimize(lib.symbol<int(handle)>("mkl_sparse_optimize")),
@@ -47,6 +50,8 @@ template <class T> struct mkl {
   create_csr_t<T>* create_csr;
   mv_t<T>* mv;
   mm_t<T>* mm;
+  add_t<T>* add;
+  int (*convert)(handle, int, handle*);
   int (*mv_hint)(handle, int, description, int);
   int (*mm_hint)(handle, int, description, int, int, int);
   int (*optimize)(handle);
@@ -102,6 +107,56 @@ private:
   mkl<T> api_;
   host_problem<T> p_;
   handle a_ = nullptr;
+};
+
+/// C = A + B or C = A^T, in memory that MKL allocates each time.
+template <class T> class mkl_result : public prepared {
+public:
+  mkl_result(const mkl<T>& api, const host_problem<T>& p)
+      : api_(api), p_(p), a_(api, p.a), b_(api, p.what == suite::add ? p.b : p.a) {}
+  mkl_result(const mkl_result&) = delete;
+  mkl_result& operator=(const mkl_result&) = delete;
+  ~mkl_result() override { drop(); }
+  void run() override {
+    drop();
+    if (p_.what == suite::add)
+      require(api_.add(plain, a_.get(), T{1}, b_.get(), &c_), "mkl_sparse_add");
+    else
+      require(api_.convert(a_.get(), transpose, &c_), "mkl_sparse_convert_csr");
+  }
+  void fetch() override {
+    require(api_.mv(plain, T{1}, c_, {}, p_.x.data(), T{0}, p_.y.data()), "mkl_sparse_mv");
+  }
+
+private:
+  /// A handle to arrays that stay the problem's.
+  class operand {
+  public:
+    operand(const mkl<T>& api, csr_view<const T, index_t, offset_t> a) : destroy_(api.destroy) {
+      auto* const rowptr = const_cast<int*>(a.rowptr().data());
+      require(api.create_csr(&a_, base_zero, a.shape().row, a.shape().col, rowptr, rowptr + 1,
+                             const_cast<int*>(a.colind().data()),
+                             const_cast<T*>(a.values().data())),
+              "mkl_sparse_create_csr");
+    }
+    operand(const operand&) = delete;
+    operand& operator=(const operand&) = delete;
+    ~operand() { destroy_(a_); }
+    [[nodiscard]] handle get() const { return a_; }
+
+  private:
+    int (*destroy_)(handle);
+    handle a_ = nullptr;
+  };
+  void drop() {
+    if (c_ != nullptr) api_.destroy(c_);
+    c_ = nullptr;
+  }
+
+  mkl<T> api_;
+  host_problem<T> p_;
+  operand a_, b_;
+  handle c_ = nullptr;
 };
 
 /// --mkl or $LACUNA_MKL alone if given; else the loader's path, $MKLROOT, and the lib folders of
@@ -180,7 +235,13 @@ template <class T> host_peer<T> mkl_peer(const peer_settings& settings) {
   const auto prepare = [api = mkl<T>(found.library)](const host_problem<T>& p) {
     return std::make_unique<mkl_product<T>>(api, p);
   };
-  return {"MKL", found.about, {{"MKL", role::peer, all_suites, prepare}}};
+  const auto prepare_matrix = [api = mkl<T>(found.library)](const host_problem<T>& p) {
+    return std::make_unique<mkl_result<T>>(api, p);
+  };
+  return {"MKL",
+          found.about,
+          {{"MKL", role::peer, all_suites, prepare},
+           {"MKL", role::peer, matrix_suites, prepare_matrix}}};
 }
 
 template host_peer<float> mkl_peer(const peer_settings&);

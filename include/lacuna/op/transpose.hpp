@@ -22,7 +22,8 @@ LACUNA_EXPORT void transpose_csr(const host_context& ctx, csr_view<const T, I, O
                                  csr_view<T, I, O> b);
 } // namespace cpu
 namespace gpu {
-/// Queued. Scratch: about 24 bytes an entry, for a stable radix sort of the columns.
+/// Queued; a square matrix that states sorted and unique rows is looked at first, and waited for:
+/// with a symmetric pattern only values move. Scratch: about 16 bytes an entry.
 template <class T, class I, class O>
 LACUNA_EXPORT void transpose_csr(const device_context& ctx,
                                  csr_view<const T, I, O, space::device> a,

@@ -1,0 +1,176 @@
+// lacuna add A B: C = a A + b B on the engine that was asked for.
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "common/clock.hpp"
+#include "common/exit.hpp"
+#include "common/text.hpp"
+#include "lacuna/command.hpp"
+#include <lacuna/core/memory.hpp>
+#include <lacuna/op/add.hpp>
+
+namespace lacuna::app {
+namespace {
+
+struct settings {
+  std::string a, b, output;
+  double alpha = 1, beta = 1;
+  bool transposed = false, general = false;
+  io::read_options read;
+};
+
+struct outcome {
+  std::int64_t rows = 0, cols = 0, entries = 0;
+  double seconds = 0;
+  std::int64_t peak_bytes = 0; ///< all three matrices and scratch, in the engine's memory
+};
+
+/// The same matrix with wider indices.
+template <class I, class O, class T, class J, class Q>
+csr<T, I, O> widened(const host_context& ctx, const csr<T, J, Q>& a) {
+  csr<T, I, O> result(ctx, {a.shape().row, a.shape().col}, a.size(), a.order());
+  std::copy(a.rowptr().begin(), a.rowptr().end(), result.rowptr().begin());
+  std::copy(a.colind().begin(), a.colind().end(), result.colind().begin());
+  std::copy(a.values().begin(), a.values().end(), result.values().begin());
+  return result;
+}
+
+/// OC: offsets of C. Leaves C in host memory, `c`.
+template <class OC, class T, class I, class O, space S>
+outcome add_on(const context<S>& ctx, const settings& s, const csr<T, I, O>& a,
+               const csr<T, I, O>& b, csr<T, I, OC>& c) {
+  const auto& a_there = bring_to(ctx, a);
+  const auto& b_there = bring_to(ctx, b);
+  const auto sum = [&](const auto& left, const auto& right) {
+    if constexpr (std::is_same_v<O, OC>)
+      return add(ctx, left, right);
+    else
+      return add_wide(ctx, left, right);
+  };
+  ctx.synchronize();
+  reset_memory_peak(S);
+  const stopwatch watch;
+  auto result = s.transposed ? sum(scaled(s.alpha, a_there), scaled(s.beta, transposed(b_there)))
+                             : sum(scaled(s.alpha, a_there), scaled(s.beta, b_there));
+  ctx.synchronize();
+  outcome found;
+  found.seconds = watch.seconds();
+  found.peak_bytes = memory(S).peak;
+  if constexpr (S == space::host)
+    c = std::move(result);
+  else
+    c = copy_to(host_context(), result);
+  found.rows = c.shape().row;
+  found.cols = c.shape().col;
+  found.entries = c.size();
+  return found;
+}
+
+/// What A's and B's files say that C may have kept.
+io::file_info common(const settings& s, const io::file_info& a, const io::file_info& b) {
+  const auto whole = [](const io::file_info& from, double scale) {
+    return (from.values == io::field::integer || from.values == io::field::pattern) &&
+           scale == std::nearbyint(scale);
+  };
+  io::file_info result;
+  result.values = whole(a, s.alpha) && whole(b, s.beta) ? io::field::integer : io::field::real;
+  result.structure = a.structure == b.structure ? a.structure : io::symmetry::general;
+  return result;
+}
+
+/// Adds and, if asked to, writes C.
+template <class OC, class T, class I, class O, space S>
+outcome add_and_write(const options& o, const context<S>& ctx, const settings& s,
+                      const csr<T, I, O>& a, const csr<T, I, O>& b, const io::file_info& about) {
+  csr<T, I, OC> c;
+  const outcome found = add_on<OC>(ctx, s, a, b, c);
+  if (!s.output.empty())
+    write_like(o, host_context({o.threads}), s.output, std::as_const(c).view(), about, s.general);
+  return found;
+}
+
+std::string in_words(const settings& s) {
+  const auto term = [](double scale, const std::string& name) {
+    return scale == 1 ? name : fmt::format("{} {}", scale, name);
+  };
+  return term(s.alpha, s.a) + " + " + term(s.beta, s.b) + (s.transposed ? "^T" : "");
+}
+
+void report(const options& o, const settings& s, const outcome& found, const std::string& device,
+            const std::string& where) {
+  if (o.json)
+    return print_json({{"command", "add"},
+                       {"matrix", s.a},
+                       {"other", s.b},
+                       {"output", s.output.empty() ? json() : json(s.output)},
+                       {"alpha", s.alpha},
+                       {"beta", s.beta},
+                       {"transpose_b", s.transposed},
+                       {"rows", found.rows},
+                       {"cols", found.cols},
+                       {"nnz", found.entries},
+                       {"products", 0},
+                       {"seconds", found.seconds},
+                       {"peak_bytes", found.peak_bytes},
+                       {"device", device}});
+  if (o.quiet && s.output.empty())
+    fmt::print("{} entries in {}\n", found.entries, human_seconds(found.seconds));
+  talk(o, s.output)(
+      "{}{}: {}; added in {} on {}, {} at most\n", in_words(s),
+      s.output.empty() ? "" : " -> " + s.output, human_shape(found.rows, found.cols, found.entries),
+      human_seconds(found.seconds), where, human_bytes(static_cast<double>(found.peak_bytes)));
+}
+
+int run(const options& o, const settings& s) {
+  require_one_result(o, s.output);
+  if (s.a == "-" && s.b == "-") throw CLI::ValidationError("B", "standard input is taken by A");
+  return with_values(o.values, [&](auto zero) {
+    using T = decltype(zero);
+    return on_engine(o, [&](const auto& ctx) {
+      const host_context host({o.threads});
+      const auto left = load_matrix<T>(host, s.a, s.read, shows_progress(o));
+      const auto right = load_matrix<T>(host, s.b, s.read, shows_progress(o));
+      const io::file_info about = common(s, left.about, right.about);
+      const outcome found = std::visit(
+          [&]<class I, class O, class J, class Q>(const csr<T, I, O>& a, const csr<T, J, Q>& b) {
+            using W = std::common_type_t<I, J>;
+            using R = std::common_type_t<O, Q>;
+            if constexpr (std::is_same_v<I, J> && std::is_same_v<O, Q>) {
+              if (!fits<O>(std::int64_t{a.size()} + b.size()))
+                return add_and_write<std::int64_t>(o, ctx, s, a, b, about);
+              return add_and_write<O>(o, ctx, s, a, b, about);
+            } else {
+              return add_and_write<std::int64_t>(o, ctx, s, widened<W, R>(host, a),
+                                                 widened<W, R>(host, b), about);
+            }
+          },
+          left.matrix, right.matrix);
+      report(o, s, found, engine_name(ctx), engine_text(ctx));
+      return static_cast<int>(exit_done);
+    });
+  });
+}
+
+} // namespace
+
+void add_add(CLI::App& cli, const options& o, action& chosen) {
+  auto* command = cli.add_subcommand("add", "C = a A + b B");
+  const auto s = std::make_shared<settings>();
+  add_matrix(*command, s->a);
+  command->add_option("B", s->b, "the same; of A's shape, or with --transpose-b of A^T's")
+      ->required()
+      ->option_text("MATRIX");
+  add_output(*command, s->output, "write C there; its extension says how; - is stdout");
+  command->add_option("--alpha", s->alpha, "scales A; default: 1")->option_text("a");
+  command->add_option("--beta", s->beta, "scales B; default: 1")->option_text("b");
+  command->add_flag("--transpose-b", s->transposed, "C = a A + b B^T");
+  command->add_flag("--general", s->general, "store both triangles of a symmetric matrix");
+  add_read_options(*command, s->read);
+  command->footer("C has an entry where A or B has one, also where they cancel.\n\n"
+                  "Examples:\n"
+                  "  lacuna add A.mtx B.mtx -o C.mtx --beta -1\n"
+                  "  lacuna add A.mtx A.mtx --transpose-b --alpha 0.5 --beta 0.5 -o symmetric.npz");
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+}
+
+} // namespace lacuna::app

@@ -1,0 +1,282 @@
+// C = alpha op(A) + beta op(B), all sparse: CSR in, CSR out, rows sorted and unique.
+//
+//   auto c = add(ctx, a, b);                                   new owner
+//   auto c = add(ctx, scaled(2.0, a), scaled(-1.0, transposed(b)));
+//   auto c = add_wide(ctx, a, b);                              int64 offsets, beyond 2^31 entries
+//   add_to(ctx, scaled(2.0, a), c);                            C += 2 A, within C's pattern
+//
+// The phases of the C++ Sparse BLAS, for a result in memory of the caller's:
+//
+//   const auto info = add_compute(ctx, a, b);                  counts; info.nnz()
+//   csr<T, I, O, S> c(ctx, info.shape(), info.nnz());
+//   add_fill(ctx, info, a, b, c);
+//
+// C has an entry where A or B has one, also where they cancel. An entry of both is
+// round(round(alpha a) + round(beta b)), never fused, so that A + B and B + A have the same bits,
+// on every engine and for any number of threads. Rows that are not stated to be sorted and unique
+// are looked at; if they are not, a sorted copy is used in which duplicates are summed in stored
+// order. A transposed operand costs a transposed copy. Equal patterns are noticed: only values are
+// added then. O(nnz(A) + nnz(B) + rows); waits for the device.
+#pragma once
+
+#include <lacuna/op/convert.hpp>
+
+namespace lacuna {
+
+namespace cpu {
+/// Whether columns ascend strictly in every row: sorted, and none twice.
+template <class T, class I, class O>
+LACUNA_EXPORT bool rows_ascend(const host_context& ctx, csr_view<const T, I, O> a);
+/// C = alpha A + beta B; rows of both ascend. Throws unsupported if C's entries do not fit OC.
+template <class T, class I, class O, class OC>
+LACUNA_EXPORT csr<T, I, OC> add_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
+                                    T beta, csr_view<const T, I, O> b);
+/// Entries of A + B.
+template <class T, class I, class O>
+LACUNA_EXPORT std::int64_t count_add(const host_context& ctx, csr_view<const T, I, O> a,
+                                     csr_view<const T, I, O> b);
+/// Into c's three arrays. Throws bad_input, before it writes, if c has not as many entries as A +
+/// B.
+template <class T, class I, class O>
+LACUNA_EXPORT void fill_add(const host_context& ctx, T alpha, csr_view<const T, I, O> a, T beta,
+                            csr_view<const T, I, O> b, csr_view<T, I, O> c);
+/// C += alpha A; rows of both ascend. Throws bad_input, before it writes, that names the first
+/// entry of A that C has no place for.
+template <class T, class I, class O>
+LACUNA_EXPORT void add_to_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
+                              csr_view<T, I, O> c);
+} // namespace cpu
+
+namespace gpu {
+/// The same on a device. Scratch: 24 bytes (40 for 64-bit indices) for every 2304 entries and rows.
+template <class T, class I, class O>
+LACUNA_EXPORT bool rows_ascend(const device_context& ctx, csr_view<const T, I, O, space::device> a);
+template <class T, class I, class O, class OC>
+LACUNA_EXPORT csr<T, I, OC, space::device> add_csr(const device_context& ctx, T alpha,
+                                                   csr_view<const T, I, O, space::device> a, T beta,
+                                                   csr_view<const T, I, O, space::device> b);
+template <class T, class I, class O>
+LACUNA_EXPORT std::int64_t count_add(const device_context& ctx,
+                                     csr_view<const T, I, O, space::device> a,
+                                     csr_view<const T, I, O, space::device> b);
+template <class T, class I, class O>
+LACUNA_EXPORT void
+fill_add(const device_context& ctx, T alpha, csr_view<const T, I, O, space::device> a, T beta,
+         csr_view<const T, I, O, space::device> b, csr_view<T, I, O, space::device> c);
+template <class T, class I, class O>
+LACUNA_EXPORT void add_to_csr(const device_context& ctx, T alpha,
+                              csr_view<const T, I, O, space::device> a,
+                              csr_view<T, I, O, space::device> c);
+} // namespace gpu
+
+/// What add_compute found: all that a result's memory needs.
+template <class I, class O> class add_info {
+public:
+  add_info(index<I> shape, O nnz) : shape_(shape), nnz_(nnz) {}
+  [[nodiscard]] index<I> shape() const { return shape_; }
+  [[nodiscard]] O nnz() const { return nnz_; }
+
+private:
+  index<I> shape_;
+  O nnz_;
+};
+
+namespace detail {
+
+/// "add: C has 5000000000 entries, which 32-bit offsets cannot number; use add_wide"
+[[noreturn]] LACUNA_EXPORT void throw_too_many_entries(std::int64_t entries);
+/// bad_input: C has no entry where A has one; C has another number of entries than A + B.
+[[noreturn]] LACUNA_EXPORT void throw_no_place(std::int64_t row, std::int64_t column);
+[[noreturn]] LACUNA_EXPORT void throw_other_count(std::int64_t given, std::int64_t found);
+
+template <class T, class I, class O, space S>
+bool has_ascending_rows(const context<S>& ctx, csr_view<const T, I, O, S> a) {
+  if (a.order().sorted && a.order().unique) return true;
+  if constexpr (S == space::host)
+    return cpu::rows_ascend<T, I, O>(ctx, a);
+  else
+    return gpu::rows_ascend<T, I, O>(ctx, a);
+}
+
+/// A summand as the engines read it: plain, its rows ascending. Owns a copy where one is needed.
+template <class T, class I, class O, space S> class summand {
+public:
+  summand(const context<S>& ctx, const matrix_operand<T, I, O, S>& op) : a_(op.a) {
+    if (op.transposed) take(transpose(ctx, op.a));
+    if (has_ascending_rows(ctx, a_)) return;
+    if (!a_.order().sorted) {
+      take(copy_to(ctx, a_));
+      sort(ctx, own_);
+      a_ = std::as_const(own_).view();
+    }
+    if constexpr (S == space::host)
+      take(cpu::merge_csr<T, I, O>(ctx, a_, duplicates::sum));
+    else
+      take(gpu::merge_csr<T, I, O>(ctx, a_, duplicates::sum));
+  }
+  summand(const summand&) = delete;
+  summand& operator=(const summand&) = delete;
+  [[nodiscard]] csr_view<const T, I, O, S> view() const { return a_; }
+
+private:
+  void take(csr<T, I, O, S> made) {
+    own_ = std::move(made);
+    a_ = std::as_const(own_).view();
+  }
+  csr<T, I, O, S> own_;
+  csr_view<const T, I, O, S> a_;
+};
+
+template <space S, class A, class B> constexpr void require_summands() {
+  require_same_space<S, A, B>();
+  require_same_value<typename A::scalar_type, B>();
+  static_assert(std::is_same_v<typename A::index_type, typename B::index_type> &&
+                    std::is_same_v<typename A::offset_type, typename B::offset_type>,
+                "lacuna: A and B differ in the width of their indices or offsets");
+}
+template <class A, class B> void require_same_shape(const char* op, const A& a, const B& b) {
+  require_same_size(op, "rows of A", a.rows(), "rows of B", b.rows());
+  require_same_size(op, "columns of A", a.cols(), "columns of B", b.cols());
+}
+
+/// OC: the offsets of C; void: those of A.
+template <class OC, space S, class A, class B>
+auto add_sparse(const context<S>& ctx, const A& a, const B& b) {
+  const auto a_op = operand(a);
+  const auto b_op = operand(b);
+  using Op = decltype(a_op);
+  require_summands<S, Op, decltype(b_op)>();
+  using T = typename Op::scalar_type;
+  using I = typename Op::index_type;
+  using O = typename Op::offset_type;
+  using Offset = std::conditional_t<std::is_void_v<OC>, O, OC>;
+  require_same_shape("add", a_op, b_op);
+  const summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
+  const T alpha = static_cast<T>(a_op.alpha), beta = static_cast<T>(b_op.alpha);
+  if constexpr (S == space::host)
+    return cpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
+  else
+    return gpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
+}
+
+/// A csr or csc matrix, scaled or transposed or not; formats made for multiplication are none.
+template <class A> inline constexpr bool is_summand = requires {
+  std::declval<operand_t<A>>().rows();
+};
+template <class A, class B> inline constexpr bool are_summands = is_summand<A>&& is_summand<B>;
+
+} // namespace detail
+
+/// C = alpha op(A) + beta op(B). Throws size_mismatch, out_of_memory, and unsupported if C's
+/// entries do not fit A's offsets: add_wide then.
+template <space S, class A, class B>
+  requires(detail::are_summands<A, B>)
+auto add(const context<S>& ctx, const A& a, const B& b) {
+  return detail::add_sparse<void>(ctx, a, b);
+}
+template <class A, class B>
+  requires(detail::are_summands<A, B>)
+auto add(const A& a, const B& b) {
+  return add(default_context<detail::operand_t<A>::memory_space>(), a, b);
+}
+/// The same with offsets of 64 bits in C.
+template <space S, class A, class B>
+  requires(detail::are_summands<A, B>)
+auto add_wide(const context<S>& ctx, const A& a, const B& b) {
+  return detail::add_sparse<std::int64_t>(ctx, a, b);
+}
+template <class A, class B>
+  requires(detail::are_summands<A, B>)
+auto add_wide(const A& a, const B& b) {
+  return add_wide(default_context<detail::operand_t<A>::memory_space>(), a, b);
+}
+
+/// Counts the entries of the sum; values are not read. Throws unsupported if they do not fit.
+template <space S, class A, class B>
+  requires(detail::are_summands<A, B>)
+auto add_compute(const context<S>& ctx, const A& a, const B& b) {
+  const auto a_op = detail::operand(a);
+  const auto b_op = detail::operand(b);
+  using Op = decltype(a_op);
+  detail::require_summands<S, Op, decltype(b_op)>();
+  using T = typename Op::scalar_type;
+  using I = typename Op::index_type;
+  using O = typename Op::offset_type;
+  detail::require_same_shape("add_compute", a_op, b_op);
+  const detail::summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
+  std::int64_t nnz = 0;
+  if constexpr (S == space::host)
+    nnz = cpu::count_add<T, I, O>(ctx, left.view(), right.view());
+  else
+    nnz = gpu::count_add<T, I, O>(ctx, left.view(), right.view());
+  if (!fits<O>(nnz)) detail::throw_too_many_entries(nnz);
+  return add_info<I, O>({static_cast<I>(a_op.rows()), static_cast<I>(a_op.cols())},
+                        static_cast<O>(nnz));
+}
+template <class A, class B>
+  requires(detail::are_summands<A, B>)
+auto add_compute(const A& a, const B& b) {
+  return add_compute(default_context<detail::operand_t<A>::memory_space>(), a, b);
+}
+
+/// All three arrays of C, an owner or a view with info.nnz() entries, which shares no memory with A
+/// or B. Values may have changed since add_compute, and patterns if the count is still the same:
+/// throws bad_input, and leaves C as it was, where it is not.
+template <space S, class I, class O, class A, class B, class C>
+void add_fill(const context<S>& ctx, const add_info<I, O>& info, const A& a, const B& b, C&& c) {
+  const auto a_op = detail::operand(a);
+  const auto b_op = detail::operand(b);
+  const auto to = detail::mutable_view(std::forward<C>(c));
+  using Op = decltype(a_op);
+  using T = typename Op::scalar_type;
+  detail::require_summands<S, Op, decltype(b_op)>();
+  detail::require_summands<S, Op, decltype(to)>();
+  detail::require_same_shape("add_fill", a_op, b_op);
+  detail::require_same_size("add_fill", "rows of C", to.shape().row, "rows of A", a_op.rows());
+  detail::require_same_size("add_fill", "columns of C", to.shape().col, "columns of A",
+                            a_op.cols());
+  detail::require_same_size("add_fill", "entries of C", to.size(), "entries counted", info.nnz());
+  const detail::summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
+  const T alpha = static_cast<T>(a_op.alpha), beta = static_cast<T>(b_op.alpha);
+  if constexpr (S == space::host)
+    cpu::fill_add<T, I, O>(ctx, alpha, left.view(), beta, right.view(), to);
+  else
+    gpu::fill_add<T, I, O>(ctx, alpha, left.view(), beta, right.view(), to);
+  if constexpr (requires { c.state(facts{}); }) c.state({true, true});
+}
+template <class I, class O, class A, class B, class C>
+void add_fill(const add_info<I, O>& info, const A& a, const B& b, C&& c) {
+  add_fill(default_context<detail::operand_t<A>::memory_space>(), info, a, b, std::forward<C>(c));
+}
+
+/// C += alpha op(A), where every entry of A has one of C's at its place: C's pattern stays. A may
+/// be C. Throws bad_input, and leaves C as it was, if an entry has no place (the message names it)
+/// or C's rows are not sorted and unique.
+template <space S, class A, class C>
+  requires(detail::is_summand<A>)
+void add_to(const context<S>& ctx, const A& a, C&& c) {
+  const auto a_op = detail::operand(a);
+  const auto to = detail::mutable_view(std::forward<C>(c));
+  using Op = decltype(a_op);
+  using T = typename Op::scalar_type;
+  using I = typename Op::index_type;
+  using O = typename Op::offset_type;
+  detail::require_summands<S, Op, decltype(to)>();
+  detail::require_same_size("add_to", "rows of C", to.shape().row, "rows of A", a_op.rows());
+  detail::require_same_size("add_to", "columns of C", to.shape().col, "columns of A", a_op.cols());
+  if (!detail::has_ascending_rows(ctx, csr_view<const T, I, O, S>(to)))
+    throw bad_input("add_to: the rows of C must be sorted and unique: sort or merge_duplicates");
+  const detail::summand<T, I, O, S> from(ctx, a_op);
+  const T alpha = static_cast<T>(a_op.alpha);
+  if constexpr (S == space::host)
+    cpu::add_to_csr<T, I, O>(ctx, alpha, from.view(), to);
+  else
+    gpu::add_to_csr<T, I, O>(ctx, alpha, from.view(), to);
+}
+template <class A, class C>
+  requires(detail::is_summand<A>)
+void add_to(const A& a, C&& c) {
+  add_to(default_context<detail::operand_t<A>::memory_space>(), a, std::forward<C>(c));
+}
+
+} // namespace lacuna

@@ -1,0 +1,300 @@
+// C = alpha A + beta B by merging rows: count, scan, fill. Threads share rows and entries evenly,
+// long rows too.
+//
+// Bytes: the columns of A and B twice, all else once. Merging itself takes its steps without
+// branches, since nothing predicts which of two columns is the smaller.
+#include <lacuna/op/add.hpp>
+
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "cpu/merge_path.hpp"
+
+namespace lacuna::detail {
+
+void throw_too_many_entries(std::int64_t entries) {
+  throw unsupported(fmt::format(
+      "add: C has {} entries, which 32-bit offsets cannot number; use add_wide", entries));
+}
+void throw_no_place(std::int64_t row, std::int64_t column) {
+  throw bad_input(fmt::format(
+      "add_to: A has an entry at row {}, column {}, C has none there; use add", row, column));
+}
+void throw_other_count(std::int64_t given, std::int64_t found) {
+  throw bad_input(
+      fmt::format("add_fill: C has {} entries, A + B has {}; add_compute again", given, found));
+}
+
+} // namespace lacuna::detail
+
+namespace lacuna::cpu {
+namespace {
+
+/// Shares a thread: some cost more than others, and threads take them one by one.
+constexpr int parts_per_thread = 8;
+
+template <class T> using bits_of = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+/// One of two without a branch: compilers branch for floating-point values.
+template <class T> T pick(bool first, T x, T y) {
+  const auto mask = static_cast<bits_of<T>>(-static_cast<std::int64_t>(first));
+  return std::bit_cast<T>(static_cast<bits_of<T>>((std::bit_cast<bits_of<T>>(x) & mask) |
+                                                  (std::bit_cast<bits_of<T>>(y) & ~mask)));
+}
+
+template <class I>
+bool same_columns(const I* a, std::int64_t a_size, const I* b, std::int64_t b_size) {
+  return a_size == b_size && (a_size == 0 || (a[a_size - 1] == b[b_size - 1] && a[0] == b[0] &&
+                                              std::memcmp(a, b, a_size * sizeof(I)) == 0));
+}
+
+template <class I>
+std::int64_t count_row(const I* a, std::int64_t a_size, const I* b, std::int64_t b_size) {
+  if (same_columns(a, a_size, b, b_size)) return a_size;
+  std::int64_t i = 0, j = 0, count = 0;
+  while (i < a_size && j < b_size) {
+    const I x = a[i], y = b[j];
+    i += x <= y ? 1 : 0;
+    j += y <= x ? 1 : 0;
+    ++count;
+  }
+  return count + (a_size - i) + (b_size - j);
+}
+
+/// Returns the number of entries written.
+template <class T, class I>
+std::int64_t fill_row(T alpha, const I* a, const T* a_value, std::int64_t a_size, T beta,
+                      const I* b, const T* b_value, std::int64_t b_size, I* col, T* value) {
+  if (same_columns(a, a_size, b, b_size)) {
+    for (std::int64_t k = 0; k < a_size; ++k) {
+      col[k] = a[k];
+      value[k] = alpha * a_value[k] + beta * b_value[k];
+    }
+    return a_size;
+  }
+  std::int64_t i = 0, j = 0, at = 0;
+  while (i < a_size && j < b_size) {
+    const I x = a[i], y = b[j];
+    const bool from_a = x <= y, from_b = y <= x;
+    const T left = alpha * a_value[i], right = beta * b_value[j];
+    col[at] = from_a ? x : y;
+    value[at++] = pick(from_a, pick(from_b, left + right, left), right);
+    i += from_a ? 1 : 0;
+    j += from_b ? 1 : 0;
+  }
+  for (; i < a_size; ++i) {
+    col[at] = a[i];
+    value[at++] = alpha * a_value[i];
+  }
+  for (; j < b_size; ++j) {
+    col[at] = b[j];
+    value[at++] = beta * b_value[j];
+  }
+  return at;
+}
+
+/// f(begin, end) tells whether all is well in shares of [0, size); others stop early if not.
+template <class F> bool all_of(const host_context& ctx, std::int64_t size, F f) {
+  constexpr std::int64_t step = 4096;
+  std::atomic<bool> result{true};
+  for_each_range(ctx, size, entry_grain, [&](std::int64_t begin, std::int64_t end) {
+    for (; begin < end && result.load(std::memory_order_relaxed); begin += step)
+      if (!f(begin, std::min(begin + step, end))) result.store(false, std::memory_order_relaxed);
+  });
+  return result.load();
+}
+template <class X>
+bool same_array(const host_context& ctx, const X* x, const X* y, std::int64_t n) {
+  return x == y || all_of(ctx, n, [=](std::int64_t begin, std::int64_t end) {
+           return std::memcmp(x + begin, y + begin, (end - begin) * sizeof(X)) == 0;
+         });
+}
+template <class T, class I, class O>
+bool same_pattern(const host_context& ctx, csr_view<const T, I, O> a, csr_view<const T, I, O> b) {
+  return a.size() == b.size() && same_array(ctx, a.colind().data(), b.colind().data(), a.size()) &&
+         same_array(ctx, a.rowptr().data(), b.rowptr().data(), a.rowptr().size());
+}
+
+template <class From, class To>
+void copy_array(const host_context& ctx, const From* from, std::int64_t size, To* to) {
+  for_each_range(ctx, size, entry_grain, [=](std::int64_t begin, std::int64_t end) {
+    std::copy(from + begin, from + end, to + begin);
+  });
+}
+template <class T>
+void add_values(const host_context& ctx, T alpha, const T* a, T beta, const T* b, std::int64_t size,
+                T* c) {
+  for_each_range(ctx, size, entry_grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) c[k] = alpha * a[k] + beta * b[k];
+  });
+}
+
+/// The sum of two different patterns, in parts. Counting and filling are cut alike.
+template <class T, class I, class O> class row_sums {
+public:
+  row_sums(const host_context& ctx, csr_view<const T, I, O> a, csr_view<const T, I, O> b)
+      : a_(a), b_(b), pair_(a, b),
+        threads_(part_count(ctx, pair_.rows == 0 ? 0 : pair_.before(pair_.rows), entry_grain)),
+        parts_(threads_ == 1 ? 1 : threads_ * parts_per_thread),
+        first_(ctx, std::int64_t{parts_} + 1) {}
+
+  /// Entries of C.
+  std::int64_t count() {
+    first_[0] = 0;
+    for_each_dynamic(threads_, parts_, [&](int part) {
+      std::int64_t sum = 0;
+      pair_.for_each_row(
+          pair_.cut(part, parts_), pair_.cut(part + 1, parts_),
+          [&](std::int64_t, std::int64_t a, std::int64_t a_end, std::int64_t b, std::int64_t b_end,
+              bool) { sum += count_row(pair_.a_col + a, a_end - a, pair_.b_col + b, b_end - b); });
+      first_[part + 1] = sum;
+    });
+    for (int part = 0; part < parts_; ++part) first_[part + 1] += first_[part];
+    return first_[parts_];
+  }
+
+  /// After count(), which said how long col and value must be.
+  template <class OC> void fill(T alpha, T beta, OC* rowptr, I* col, T* value) const {
+    rowptr[0] = 0;
+    const T *const a_value = a_.values().data(), *const b_value = b_.values().data();
+    for_each_dynamic(threads_, parts_, [&](int part) {
+      std::int64_t at = first_[part];
+      pair_.for_each_row(pair_.cut(part, parts_), pair_.cut(part + 1, parts_),
+                         [&](std::int64_t row, std::int64_t a, std::int64_t a_end, std::int64_t b,
+                             std::int64_t b_end, bool ends) {
+                           at += fill_row(alpha, pair_.a_col + a, a_value + a, a_end - a, beta,
+                                          pair_.b_col + b, b_value + b, b_end - b, col + at,
+                                          value + at);
+                           if (ends) rowptr[row + 1] = static_cast<OC>(at);
+                         });
+    });
+  }
+
+private:
+  csr_view<const T, I, O> a_, b_;
+  pattern_pair<I, O> pair_;
+  int threads_, parts_;
+  array<std::int64_t> first_; // first entry of C of each part
+};
+
+} // namespace
+
+template <class T, class I, class O>
+bool rows_ascend(const host_context& ctx, csr_view<const T, I, O> a) {
+  const std::int64_t rows = a.shape().row;
+  const O* const rowptr = a.rowptr().data();
+  const I* const col = a.colind().data();
+  if (rows == 0) return true;
+  std::atomic<bool> result{true};
+  for_each_part(ctx, rows + a.size(), entry_grain, [&](int part, int parts) {
+    const std::int64_t end = first_row(rowptr, rows, part + 1, parts);
+    for (std::int64_t i = first_row(rowptr, rows, part, parts); i < end; ++i)
+      for (std::int64_t k = std::int64_t{rowptr[i]} + 1; k < rowptr[i + 1]; ++k)
+        if (col[k] <= col[k - 1]) return result.store(false, std::memory_order_relaxed);
+  });
+  return result.load();
+}
+
+template <class T, class I, class O, class OC>
+csr<T, I, OC> add_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a, T beta,
+                      csr_view<const T, I, O> b) {
+  const auto make = [&](std::int64_t entries) {
+    if (!fits<OC>(entries)) detail::throw_too_many_entries(entries);
+    return csr<T, I, OC>(ctx, a.shape(), static_cast<OC>(entries), {true, true});
+  };
+  if (same_pattern(ctx, a, b)) {
+    auto c = make(a.size());
+    if (a.rowptr().empty())
+      c.rowptr()[0] = 0;
+    else
+      copy_array(ctx, a.rowptr().data(), c.rowptr().size(), c.rowptr().data());
+    copy_array(ctx, a.colind().data(), a.size(), c.colind().data());
+    add_values(ctx, alpha, a.values().data(), beta, b.values().data(), a.size(), c.values().data());
+    return c;
+  }
+  row_sums<T, I, O> sums(ctx, a, b);
+  auto c = make(sums.count());
+  sums.fill(alpha, beta, c.rowptr().data(), c.colind().data(), c.values().data());
+  return c;
+}
+
+template <class T, class I, class O>
+std::int64_t count_add(const host_context& ctx, csr_view<const T, I, O> a,
+                       csr_view<const T, I, O> b) {
+  return same_pattern(ctx, a, b) ? a.size() : row_sums<T, I, O>(ctx, a, b).count();
+}
+
+template <class T, class I, class O>
+void fill_add(const host_context& ctx, T alpha, csr_view<const T, I, O> a, T beta,
+              csr_view<const T, I, O> b, csr_view<T, I, O> c) {
+  row_sums<T, I, O> sums(ctx, a, b);
+  const std::int64_t entries = sums.count();
+  if (entries != c.size()) detail::throw_other_count(c.size(), entries);
+  sums.fill(alpha, beta, c.rowptr().data(), c.colind().data(), c.values().data());
+}
+
+template <class T, class I, class O>
+void add_to_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a, csr_view<T, I, O> c) {
+  const csr_view<const T, I, O> c_read = c;
+  const T* const from = a.values().data();
+  T* const to = c.values().data();
+  if (same_pattern(ctx, a, c_read)) {
+    for_each_range(ctx, a.size(), entry_grain, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) to[k] += alpha * from[k];
+    });
+    return;
+  }
+  // A cut keeps entries of one coordinate together, so both passes see whole pairs.
+  const pattern_pair<I, O> pair(a, c_read);
+  const int threads = part_count(ctx, pair.rows == 0 ? 0 : pair.before(pair.rows), entry_grain);
+  const auto for_each_pair = [&](int part, auto found, auto missing) {
+    pair.for_each_row(pair.cut(part, threads), pair.cut(part + 1, threads),
+                      [&](std::int64_t row, std::int64_t k, std::int64_t k_end, std::int64_t at,
+                          std::int64_t at_end, bool) {
+                        for (; k < k_end; ++k) {
+                          while (at < at_end && pair.b_col[at] < pair.a_col[k]) ++at;
+                          if (at == at_end || pair.b_col[at] != pair.a_col[k])
+                            return missing(row, k);
+                          found(k, at++);
+                        }
+                      });
+  };
+  array<path_cut> lost(ctx, threads); // each part's first entry without a place: row, entry
+  for_each_part(ctx, threads, 1, [&](int part, int) {
+    path_cut first{-1, 0, 0};
+    for_each_pair(
+        part, [](std::int64_t, std::int64_t) {},
+        [&](std::int64_t row, std::int64_t k) {
+          if (first.row < 0) first = {row, k, 0};
+        });
+    lost[part] = first;
+  });
+  for (const path_cut& each : lost)
+    if (each.row >= 0) detail::throw_no_place(each.row, pair.a_col[each.a]);
+  for_each_part(ctx, threads, 1, [&](int part, int) {
+    for_each_pair(
+        part, [&](std::int64_t k, std::int64_t at) { to[at] += alpha * from[k]; },
+        [](std::int64_t, std::int64_t) {});
+  });
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template bool rows_ascend(const host_context&, csr_view<const T, I, O>);                         \
+  template csr<T, I, O> add_csr(const host_context&, T, csr_view<const T, I, O>, T,                \
+                                csr_view<const T, I, O>);                                          \
+  template std::int64_t count_add(const host_context&, csr_view<const T, I, O>,                    \
+                                  csr_view<const T, I, O>);                                        \
+  template void fill_add(const host_context&, T, csr_view<const T, I, O>, T,                       \
+                         csr_view<const T, I, O>, csr_view<T, I, O>);                              \
+  template void add_to_csr(const host_context&, T, csr_view<const T, I, O>, csr_view<T, I, O>);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+/// C's offsets wider than A's.
+#define LACUNA_INSTANTIATE_WIDE(T, I)                                                              \
+  template csr<T, I, std::int64_t> add_csr(const host_context&, T,                                 \
+                                           csr_view<const T, I, std::int32_t>, T,                  \
+                                           csr_view<const T, I, std::int32_t>);
+LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE_WIDE)
+
+} // namespace lacuna::cpu
