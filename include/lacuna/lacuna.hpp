@@ -24,6 +24,7 @@
 #include <lacuna/op/operand.hpp>
 #include <lacuna/op/packed_csr.hpp>
 #include <lacuna/op/reorder.hpp>
+#include <lacuna/op/spgemm.hpp>
 #include <lacuna/op/transpose.hpp>
 #include <lacuna/op/vector.hpp>
 #include <lacuna/plan/async.hpp>
