@@ -23,17 +23,21 @@ HWY_INLINE std::uint64_t take_word(std::uint8_t* marks) {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < 64; i += hn::Lanes(d)) {
     const auto mask = hn::Ne(hn::LoadU(d, marks + i), zero);
+#if HWY_TARGET <= HWY_AVX3
+    word = static_cast<std::uint64_t>(mask.raw); // 64 lanes: no way through memory
+#else
     std::uint64_t bits = 0;
     hn::StoreMaskBits(d, mask, reinterpret_cast<std::uint8_t*>(&bits));
     word |= bits << i;
+#endif
   }
   if (word != 0)
     for (std::size_t i = 0; i < 64; i += hn::Lanes(d)) hn::StoreU(zero, d, marks + i);
   return word;
 }
 
-marked_columns take_marks(std::uint8_t* marks, std::uint8_t* blocks, std::int64_t words,
-                          std::uint32_t* place, std::uint64_t* bits) {
+marked_columns take_marks(std::uint8_t* marks, std::int64_t words, std::uint32_t* place,
+                          std::uint64_t* bits) {
   marked_columns found;
   const auto take = [&](std::int64_t w) HWY_ATTR {
     const std::uint64_t word = take_word(marks + 64 * w);
@@ -42,13 +46,7 @@ marked_columns take_marks(std::uint8_t* marks, std::uint8_t* blocks, std::int64_
     found.words += word != 0 ? 1 : 0;
     found.count += std::popcount(word);
   };
-  if (blocks == nullptr) {
-    for (std::int64_t w = 0; w < words; ++w) take(w);
-    return found;
-  }
-  for (std::int64_t first = 0; first < words; first += 64)
-    for (std::uint64_t word = take_word(blocks + first); word != 0; word &= word - 1)
-      take(first + std::countr_zero(word));
+  for (std::int64_t w = 0; w < words; ++w) take(w);
   return found;
 }
 

@@ -18,10 +18,9 @@ inline constexpr std::int64_t rank_limit = 256;
 
 template <class T> struct spgemm_kernels {
   /// Finds the marks, which are bytes, among 64 * words of them, and clears them. place[i] and
-  /// bits[i] are the i-th word that has one and its marks. A nonzero `blocks` has a mark for each
-  /// word that may; it is cleared as well.
-  marked_columns (*take_marks)(std::uint8_t* marks, std::uint8_t* blocks, std::int64_t words,
-                               std::uint32_t* place, std::uint64_t* bits);
+  /// bits[i] are the i-th word that has one and its marks.
+  marked_columns (*take_marks)(std::uint8_t* marks, std::int64_t words, std::uint32_t* place,
+                               std::uint64_t* bits);
   /// rank[i] = how many of the keys are below keys[i]. Both arrays have room for 16 more.
   void (*rank)(std::int32_t* keys, std::int64_t count, std::int32_t* rank);
   /// sum[j] += s * b[j].
