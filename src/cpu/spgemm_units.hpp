@@ -89,7 +89,11 @@ public:
         if (!stop.exchange(true)) failure = std::current_exception();
       }
     });
-    if (failure) std::rethrow_exception(failure);
+    if (failure) {
+      // The accumulators were left in the middle of a row.
+      std::fill(ready_.begin(), ready_.end(), 0);
+      std::rethrow_exception(failure);
+    }
   }
   template <class F> void for_each_unit(F f) {
     for_each_unit([](const spgemm_unit&) { return true; }, f);
