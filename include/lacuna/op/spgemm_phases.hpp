@@ -26,15 +26,18 @@ public:
   [[nodiscard]] O result_nnz() const { return nnz_; }
   [[nodiscard]] vector_view<const O, S> rowptr() const { return rowptr_.view(); }
   [[nodiscard]] std::size_t bytes() const { return rowptr_.bytes(); }
-  /// Whether multiply_fill has filled these columns, so that it would now write values alone.
-  [[nodiscard]] bool filled(const I* colind) const { return filled_ && colind == filled_for_; }
+  /// Whether multiply_fill has filled this C, so that it would now write values alone.
+  template <class T> [[nodiscard]] bool filled(const csr_view<T, I, O, S>& c) const {
+    return filled_rowptr_ != nullptr && filled_rowptr_ == c.rowptr().data() &&
+           filled_colind_ == c.colind().data();
+  }
 
   // For multiply_compute and multiply_fill.
   spgemm_info(index<I> shape, O nnz, array<O, S> rowptr, std::int64_t a_nnz, std::int64_t b_nnz)
       : shape_(shape), nnz_(nnz), rowptr_(std::move(rowptr)), a_nnz_(a_nnz), b_nnz_(b_nnz) {}
-  void state_filled(const I* colind) {
-    filled_ = true;
-    filled_for_ = colind;
+  template <class T> void state_filled(const csr_view<T, I, O, S>& c) {
+    filled_rowptr_ = c.rowptr().data();
+    filled_colind_ = c.colind().data();
   }
   [[nodiscard]] bool made_for(std::int64_t a_nnz, std::int64_t b_nnz) const {
     return a_nnz == a_nnz_ && b_nnz == b_nnz_;
@@ -45,8 +48,8 @@ private:
   O nnz_ = 0;
   array<O, S> rowptr_;
   std::int64_t a_nnz_ = 0, b_nnz_ = 0;
-  bool filled_ = false;
-  const I* filled_for_ = nullptr;
+  const O* filled_rowptr_ = nullptr;
+  const I* filled_colind_ = nullptr;
 };
 
 namespace detail {
@@ -99,8 +102,8 @@ auto multiply_compute(const A& a, const B& b, const C& c) {
 }
 
 /// Fills C, an owner or a view with room for info.nnz() entries. The first time all three arrays;
-/// after that, as long as C's columns are at the same place, where they must be as this function
-/// left them, its values alone: A and B may have other values, but no entries elsewhere.
+/// after that, as long as C is at the same place, where its pattern must be as this function left
+/// it, values alone: A and B may have other values, but no entries elsewhere.
 /// Throws size_mismatch if C does not fit, bad_input (error) if A and B are not the matrices that
 /// were counted: C's entries are unspecified then. After out_of_memory C is as it was.
 template <space S, class I, class O, class A, class B, class C>
@@ -130,7 +133,7 @@ void multiply_fill(const context<S>& ctx, spgemm_info<I, O, S>& info, const A& a
   if (info.rowptr().empty()) return; // nothing was counted
   const detail::sparse_factor<T, I, OA, S> left(ctx, a_op), right(ctx, b_op);
   const T alpha = static_cast<T>(a_op.alpha * b_op.alpha);
-  if (info.filled(to.colind().data())) {
+  if (info.filled(to)) {
     if constexpr (S == space::host)
       cpu::refill_spgemm<T, I, OA, O>(ctx, alpha, left.a, right.a, to);
     else
@@ -145,7 +148,7 @@ void multiply_fill(const context<S>& ctx, spgemm_info<I, O, S>& info, const A& a
   else
     gpu::fill_spgemm<T, I, OA, O>(ctx, alpha, left.a, right.a, filling);
   detail::copy_bytes(ctx, to.rowptr().data(), info.rowptr().data(), info.bytes(), S);
-  info.state_filled(to.colind().data());
+  info.state_filled(to);
   if constexpr (requires { c.state(facts{}); }) c.state({true, true});
 }
 template <class I, class O, space S, class A, class B, class C>

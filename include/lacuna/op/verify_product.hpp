@@ -39,23 +39,20 @@ template <class T, class I, class O, space S> struct absolute_matrix {
   }
 };
 
-/// Entries in the longest row, and with duplicates in the longest column: what one element of a
-/// product may be the sum of.
+/// Entries in each row: what an element of a product with the matrix is the sum of.
 template <class T, class I, class O, space S>
-double longest_sum(const matrix_operand<T, I, O, S>& op) {
+array<std::int64_t> row_sizes(const matrix_operand<T, I, O, S>& op) {
   const auto& host = default_context<space::host>();
-  std::int64_t longest = 0;
+  array<std::int64_t> sizes(host, op.rows());
   if (!op.transposed) {
     const auto rowptr = copy_to(host, op.a.rowptr());
-    for (std::int64_t i = 0; i + 1 < rowptr.size(); ++i)
-      longest = std::max<std::int64_t>(longest, rowptr[i + 1] - rowptr[i]);
+    for (std::int64_t i = 0; i < sizes.size(); ++i)
+      sizes[i] = std::int64_t{rowptr[i + 1]} - rowptr[i];
   } else {
-    const auto col = copy_to(host, op.a.colind());
-    array<std::int64_t> counts(host, op.a.shape().col);
-    std::fill(counts.begin(), counts.end(), 0);
-    for (const I j : col) longest = std::max(longest, ++counts[j]);
+    std::fill(sizes.begin(), sizes.end(), 0);
+    for (const I j : copy_to(host, op.a.colind())) ++sizes[j];
   }
-  return static_cast<double>(longest);
+  return sizes;
 }
 
 } // namespace detail
@@ -63,10 +60,11 @@ double longest_sum(const matrix_operand<T, I, O, S>& op) {
 /// Rounds double the chance that an error hides in x; with x from 2^21 numbers one is enough for
 /// all but bad luck. A difference counts if it is beyond
 ///   gamma |alpha| |A| (|B| 1),  gamma = 2 (nA nB' + nA + nB + nC + 8) eps,
-/// where n is the longest row, nB' = 1 or, where B states no uniqueness, nB: every rounding on both
-/// ways to a row is below eps times its part of |A| |B| |x|, |x| <= 1, and an entry of C has at
-/// most nA nB' products. Wrong entries below that bound cannot be told from rounding. Where A or B
-/// are not finite, C must not be either. Takes copies of the values and some vectors.
+/// with the entries nA and nC of the row in A and C, those of B's longest row nB, and nB' = 1 or,
+/// where B states no uniqueness, nB: every rounding on both ways to a row is below eps times its
+/// part of |A| |B| |x|, |x| <= 1, and an entry of C has at most nA nB' products. Wrong entries
+/// below that bound cannot be told from rounding. Where A or B are not finite, C must not be
+/// either. Takes copies of the values and some vectors.
 template <space S, class A, class B, class C>
 product_check verify_product(const context<S>& ctx, double alpha, const A& a, const B& b,
                              const C& c, std::uint64_t seed = 1, int rounds = 2) {
@@ -103,9 +101,11 @@ product_check verify_product(const context<S>& ctx, double alpha, const A& a, co
     product(a_op, middle, y);
     most = copy_to(host, y);
   }
-  const double n_a = detail::longest_sum(a_op), n_b = detail::longest_sum(b_op);
+  const auto a_sizes = detail::row_sizes(a_op), c_sizes = detail::row_sizes(c_op);
+  std::int64_t longest = 0;
+  for (const std::int64_t size : detail::row_sizes(b_op)) longest = std::max(longest, size);
+  const auto n_b = static_cast<double>(longest);
   const double repeats = b_op.a.order().unique ? 1 : n_b;
-  const double gamma = 2 * (n_a * repeats + n_a + n_b + detail::longest_sum(c_op) + 8);
   const double eps = std::numeric_limits<T>::epsilon(), tiny = std::numeric_limits<T>::denorm_min();
 
   product_check found;
@@ -125,6 +125,8 @@ product_check verify_product(const context<S>& ctx, double alpha, const A& a, co
     multiply(ctx, c, x, by_c);
     const auto left = copy_to(host, by_c), right = copy_to(host, by_factors);
     for (std::int64_t i = 0; i < rows; ++i) {
+      const auto n_a = static_cast<double>(a_sizes[i]), n_c = static_cast<double>(c_sizes[i]);
+      const double gamma = 2 * (n_a * repeats + n_a + n_b + n_c + 8);
       const double bound =
           gamma * (eps * scale * static_cast<double>(most[i]) + tiny * (1 + scale) * (1 + n_a));
       const double difference =
