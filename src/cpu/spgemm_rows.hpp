@@ -2,8 +2,10 @@
 // span, choose the accumulator:
 //   copy   A's row has one entry: B's row, scaled
 //   dense  a window of sums over the span, with a byte for each column that was met
+//   tree   the same where few were met: a bit each, in words that a second level marks
 //   hash   few products over a wide span: linear probing, then each key's rank
 //   sort   many products over a span too wide for a window: the same table, then a sort
+//   recipe the row before, moved along the diagonal (spgemm_recipe.hpp)
 // Neighbouring rows of A with the same columns share a dense window of four sums a column.
 // All of them add products in the order of A's row to a sum that begins as -0, which changes no
 // bit of what is added to it: a row has the same bits whatever made it.
@@ -20,48 +22,20 @@
 #include <lacuna/format/csr.hpp>
 
 #include "cpu/spgemm_kernels.hpp"
+#include "cpu/spgemm_recipe.hpp"
 
 namespace lacuna::cpu {
-
-enum class spgemm_output { count, values, pattern };
 
 /// What workers allocate, chosen once for a product.
 struct spgemm_sizes {
   std::int64_t window = 0; ///< widest span of a dense row, in columns
   std::int64_t slots = 0;  ///< of the hash table, a power of two
   template <class T, class I> std::size_t bytes() const {
-    return static_cast<std::size_t>(window + 128) * (sizeof(T) + 1) +
+    return static_cast<std::size_t>(window + 128) * (sizeof(T) + 3) +
+           2048 * (2 * sizeof(I) + sizeof(T) + 2) +
            static_cast<std::size_t>(window / 64 + 130) * 21 +
            static_cast<std::size_t>(slots) * (2 * sizeof(I) + sizeof(T)) +
            static_cast<std::size_t>(slots / 2 + 16) * 2 * sizeof(I);
-  }
-};
-
-/// A and B, and what of B every row needs.
-template <class T, class I, class O> struct spgemm_factors {
-  T alpha;
-  const O* a_rowptr;
-  const I* a_col;
-  const T* a_value;
-  const O* b_rowptr;
-  const I* b_col;
-  const T* b_value;
-  std::int64_t rows, cols, a_entries;
-  bool b_sorted, b_unique;
-  const I* b_low = nullptr; ///< first and last column of B's rows, where they are not sorted
-  const I* b_high = nullptr;
-
-  spgemm_factors(T scale, csr_view<const T, I, O> a, csr_view<const T, I, O> b)
-      : alpha(scale), a_rowptr(a.rowptr().data()), a_col(a.colind().data()),
-        a_value(a.values().data()), b_rowptr(b.rowptr().data()), b_col(b.colind().data()),
-        b_value(b.values().data()), rows(a.shape().row), cols(b.shape().col), a_entries(a.size()),
-        b_sorted(b.order().sorted), b_unique(b.order().unique) {}
-
-  [[nodiscard]] std::int64_t products(std::int64_t row) const {
-    std::int64_t sum = 0;
-    for (std::int64_t k = a_rowptr[row]; k < a_rowptr[row + 1]; ++k)
-      sum += std::int64_t{b_rowptr[a_col[k] + 1]} - b_rowptr[a_col[k]];
-    return sum;
   }
 };
 
@@ -69,11 +43,6 @@ template <class T, class I, class O> struct spgemm_factors {
 struct column_range {
   std::int64_t begin = 0;
   std::int64_t end = std::numeric_limits<std::int64_t>::max();
-};
-
-template <class T, class I> struct row_place {
-  I* col = nullptr;
-  T* value = nullptr;
 };
 
 /// A thread's accumulators. Rows go to `out`: out(row, count) says where its entries are to be.
@@ -85,7 +54,7 @@ public:
         leaves_(ctx, sizes.window / 64 + 2), tops_(ctx, sizes.window / 4096 + 2),
         place_(ctx, sizes.window / 64 + 130), bits_(ctx, sizes.window / 64 + 130),
         key_(ctx, sizes.slots), key_sum_(ctx, sizes.slots), used_(ctx, sizes.slots),
-        order_(ctx, sizes.slots / 2 + 16) {}
+        order_(ctx, sizes.slots / 2 + 16), recipe_(ctx, sizes.window) {}
   spgemm_worker() = default;
 
   void ready() {
@@ -100,9 +69,28 @@ public:
   /// Rows [first, last) within `range`.
   template <spgemm_output M, class Out>
   void rows(const spgemm_factors<T, I, O>& f, std::int64_t first, std::int64_t last, Out&& out) {
+    recipe_.forget();
     for (std::int64_t i = first; i < last;) {
-      const int same = like_rows(f, i, last);
-      i += row<M, false>(f, i, same, {}, out);
+      if constexpr (M != spgemm_output::count) {
+        if (recipe_.template repeat<M>(f, i, out)) {
+          ++i;
+          continue;
+        }
+        if (recipe_.promises(f, i, last)) {
+          row_place<T, I> made;
+          std::int64_t made_count = 0;
+          const auto noting = [&](std::int64_t at, std::int64_t count) {
+            made_count = count;
+            return made = out(at, count);
+          };
+          i += row<M, false>(f, i, 1, {}, noting);
+          const row_span s = span_of<false>(f, i - 1, {});
+          if (s.products > 0)
+            recipe_.keep(f, i - 1, s.products, s.low, s.high, made.col, made_count);
+          continue;
+        }
+      }
+      i += row<M, false>(f, i, like_rows(f, i, last), {}, out);
     }
   }
   template <spgemm_output M, class Out>
@@ -450,6 +438,7 @@ private:
   array<T> key_sum_;
   array<std::make_unsigned_t<I>> used_; ///< slots in the order in which they were taken
   array<key_at> order_;
+  spgemm_recipe<T, I, O> recipe_;
 };
 
 template <class T, class I, class O>
