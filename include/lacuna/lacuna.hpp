@@ -25,7 +25,11 @@
 #include <lacuna/op/operand.hpp>
 #include <lacuna/op/packed_csr.hpp>
 #include <lacuna/op/reorder.hpp>
+#include <lacuna/op/spgemm.hpp>
+#include <lacuna/op/spgemm_parts.hpp>
+#include <lacuna/op/spgemm_phases.hpp>
 #include <lacuna/op/transpose.hpp>
 #include <lacuna/op/vector.hpp>
+#include <lacuna/op/verify_product.hpp>
 #include <lacuna/plan/async.hpp>
 #include <lacuna/plan/plan.hpp>

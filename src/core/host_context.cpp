@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/host_blocks.hpp"
 #include "core/memory.hpp"
 #include <lacuna/core/context.hpp>
 #include <lacuna/core/error.hpp>
@@ -14,8 +15,21 @@
 
 namespace lacuna {
 namespace {
-constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::size_t huge_from = 2 * huge_page;
+constexpr std::align_val_t huge_page{std::size_t{2} << 20};
+
+/// A large block: kept, new, or new once those that are kept are given back.
+void* large_block(std::size_t bytes) {
+  if (void* const kept = detail::take_block(bytes)) return kept;
+  const std::size_t size = detail::block_size(bytes);
+  void* p = ::operator new(size, huge_page, std::nothrow);
+  if (p == nullptr) {
+    detail::free_blocks();
+    p = ::operator new(size, huge_page, std::nothrow);
+  }
+  // Fewer TLB misses on streams and gathers; only advice, so a refusal is no error.
+  if (p != nullptr) (void)madvise(p, size, MADV_HUGEPAGE);
+  return p;
+}
 } // namespace
 
 host_context::context(host_options options) : threads_(options.threads) {
@@ -27,20 +41,24 @@ void* host_context::allocate(std::size_t bytes) const {
   if (bytes == 0) return nullptr;
   if (!detail::allocation_allowed(space::host, bytes))
     detail::throw_out_of_memory(space::host, bytes);
-  const std::align_val_t alignment{bytes >= huge_from ? huge_page : 64};
-  void* p = ::operator new(bytes, alignment, std::nothrow);
+  void* const p = bytes >= detail::kept_from
+                      ? large_block(bytes)
+                      : ::operator new (bytes, std::align_val_t{64}, std::nothrow);
   if (p == nullptr) detail::throw_out_of_memory(space::host, bytes);
-  // Fewer TLB misses on streams and gathers; only advice, so a refusal is no error.
-  if (bytes >= huge_from) (void)madvise(p, bytes, MADV_HUGEPAGE);
   detail::note_allocated(space::host, bytes);
   return p;
 }
 
 void host_context::deallocate(void* p, std::size_t bytes) const noexcept {
   if (p == nullptr) return;
-  ::operator delete (p, std::align_val_t{bytes >= huge_from ? huge_page : 64});
   detail::note_freed(space::host, bytes);
+  if (bytes < detail::kept_from)
+    ::operator delete (p, std::align_val_t{64});
+  else if (!detail::keep_block(p, bytes))
+    ::operator delete(p, huge_page);
 }
+
+void host_context::trim() const noexcept { detail::free_blocks(); }
 
 template <> const host_context& default_context<space::host>() {
   static const host_context ctx;

@@ -27,6 +27,12 @@ struct expected {
 struct expected_scalar {
   double value = 0, bound = 0;
 };
+/// A sparse matrix of them: rows and columns ascend, each coordinate once.
+struct expected_matrix {
+  index<std::int64_t> shape;
+  std::vector<std::int64_t> row, col;
+  expected entries;
+};
 
 template <class T, class I, class O> triplets entries(csr_view<const T, I, O> a);
 /// Column by column, as stored.
@@ -58,6 +64,13 @@ expected multiply(csr_view<const T, I, O> a, vector_view<const T> x, bool transp
 template <class T, class I, class O>
 expected multiply(csr_view<const T, I, O> a, dense_view<const T> x, bool transposed = false,
                   double alpha = 1, double beta = 0, dense_view<const T> z = {});
+
+/// alpha op(A) op(B). An entry wherever A and B have entries that meet, whatever their values;
+/// bound = (n + 4) eps |alpha| sum |a b|, n products in the sum.
+template <class T, class I, class O>
+expected_matrix multiply_sparse(csr_view<const T, I, O> a, csr_view<const T, I, O> b,
+                                double alpha = 1, bool a_transposed = false,
+                                bool b_transposed = false);
 
 template <class T> expected_scalar dot(vector_view<const T> x, vector_view<const T> y);
 template <class T>

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "fault/plain_new.hpp"
-#include "support/oracle.hpp"
+#include "support/sparse_product.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -240,6 +240,59 @@ TYPED_TEST(Fault, FormatsForProducts) {
   }
 }
 
+TYPED_TEST(Fault, SparseProducts) {
+  const auto& ctx = TypeParam::context();
+  TestFixture::expect_survives("multiply", 3,
+                               [&](auto& o) { (void)multiply(ctx, o.a, transposed(o.a)); });
+  TestFixture::expect_survives("multiply, csc", 3,
+                               [&](auto& o) { (void)multiply(ctx, transposed(o.c), o.a); });
+  TestFixture::expect_survives("multiply_wide", 3,
+                               [&](auto& o) { (void)multiply_wide(ctx, transposed(o.a), o.a); });
+  TestFixture::expect_survives("multiply_pattern", 3,
+                               [&](auto& o) { (void)multiply_pattern(ctx, o.a, transposed(o.a)); });
+  TestFixture::expect_survives("estimate", 1,
+                               [&](auto& o) { (void)estimate(ctx, transposed(o.a), o.a); });
+  TestFixture::expect_survives("galerkin", 6, [&](auto& o) {
+    (void)galerkin(ctx, transposed(o.a), multiply(ctx, o.a, transposed(o.a)), o.a);
+  });
+  TestFixture::expect_survives("parts", 3, [&](auto& o) {
+    (void)multiply_in_parts(ctx, transposed(o.a), o.a, {.memory_limit = 1'000'000});
+  });
+  TestFixture::expect_survives("verify_product", 6, [&](auto& o) {
+    const auto c = multiply(ctx, transposed(o.a), o.a);
+    (void)verify_product(ctx, 1, transposed(o.a), o.a, c);
+  });
+  // The result goes to memory of the caller's, which a failure leaves as it was.
+  const auto rows = TypeParam::put_csr(battery_matrix("unsorted with duplicates"));
+  auto info = multiply_compute(ctx, rows, transposed(rows));
+  TestFixture::expect_survives("phases", 2, [&](auto& o) {
+    auto counted = multiply_compute(ctx, o.a, transposed(o.a));
+    typename TestFixture::rows_t c(ctx, counted.shape(), counted.nnz());
+    multiply_fill(ctx, counted, o.a, transposed(o.a), c);
+    multiply_fill(ctx, counted, o.a, transposed(o.a), c);
+  });
+  for (const bool again : {false, true}) {
+    typename TestFixture::rows_t c(ctx, info.shape(), info.nnz());
+    auto own = multiply_compute(ctx, rows, transposed(rows));
+    fill(ctx, 4, c.values());
+    if (again) multiply_fill(ctx, own, rows, transposed(rows), c);
+    const auto before = host_vector(c.values());
+    int failures = 0;
+    for (;; ++failures) {
+      ASSERT_LT(failures, 1000);
+      const failing_allocator hook(failures);
+      try {
+        multiply_fill(ctx, own, scaled(2, rows), transposed(rows), c);
+        break;
+      } catch (const out_of_memory&) {
+        allowed = -1;
+        ASSERT_TRUE(same(host_vector(c.values()), before)) << "allocation " << failures;
+      }
+    }
+    EXPECT_GE(failures, 2);
+  }
+}
+
 TYPED_TEST(Fault, SortAndMerge) {
   const auto& ctx = TypeParam::context();
   TestFixture::expect_survives("sort csr", 0, [&](auto& o) { sort(ctx, o.a); });
@@ -297,6 +350,7 @@ TYPED_TEST(Fault, LargeMatrices) {
   const auto other =
       TypeParam::put_csr({"diagonal", m.rows, m.cols, {0, 1, 2}, {0, 1, 2}, {1, 1, 1}});
   auto both = add(ctx, a, other);
+  const auto tall = TypeParam::put_csr(random_matrix(m.cols, 3000, 1, 3));
   const std::pair<const char*, std::function<void()>> ops[] = {
       {"multiply", [&] { multiply(ctx, a, x, y); }},
       {"multiply transposed", [&] { multiply(ctx, transposed(a), u, v); }},
@@ -304,6 +358,8 @@ TYPED_TEST(Fault, LargeMatrices) {
       {"transpose", [&] { (void)transpose(ctx, a); }},
       {"add", [&] { (void)add(ctx, a, other); }},
       {"add in place", [&] { add_to(ctx, other, both); }},
+      {"multiply sparse", [&] { (void)multiply(ctx, a, tall); }},
+      {"multiply_compute", [&] { (void)multiply_compute(ctx, a, tall); }},
       {"ell_csr", [&] { multiply(ctx, to_ell_csr(ctx, a), x, y); }},
       {"packed_csr", [&] { multiply(ctx, to_packed_csr(ctx, a), x, y); }},
       {"csr_k", [&] { multiply(ctx, to_csr_k(ctx, a), x, y); }},

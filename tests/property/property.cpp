@@ -4,7 +4,7 @@
 
 #include <rapidcheck.h>
 
-#include "support/oracle.hpp"
+#include "support/sparse_product.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -287,6 +287,61 @@ TYPED_TEST(Property, AddingInPlaceIsAdding) {
     const auto want = copy_to(default_context<space::host>(), add(ctx, c, scaled(0.3, b)));
     add_to(ctx, scaled(0.3, b), c);
     return same_matrix(c, want);
+TYPED_TEST(Property, SparseProductActsLikeItsFactors) {
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto a = TypeParam::put_csr(m);
+    const auto b = TypeParam::put_csr(random_matrix(m.cols, 70, 2, 1));
+    const auto c = multiply(ctx, scaled(0.5, a), b);
+    check(ctx, c);
+    const auto found = verify_product(ctx, 0.5, a, b, c, static_cast<std::uint64_t>(m.size()));
+    if (!found.ok)
+      return ::testing::AssertionFailure() << "row " << found.row << " is off by " << found.worst;
+    return ::testing::AssertionSuccess();
+  });
+}
+
+TYPED_TEST(Property, SparseProductTransposed) {
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    const auto& ctx = TypeParam::context();
+    const auto a = TypeParam::put_csr(m);
+    const auto b = TypeParam::put_csr(random_matrix(m.cols, 50, 2, 2));
+    // (A B)^T = B^T A^T: the same pattern; the products of an entry come in the same order where
+    // A's rows are sorted, so the same bits.
+    auto sorted_a = copy_to(ctx, a);
+    sort(ctx, sorted_a);
+    const auto left = transpose(ctx, multiply(ctx, sorted_a, b));
+    const auto right = multiply(ctx, transposed(b), transposed(sorted_a));
+    if (!sorted_a.order().unique)
+      return same(host_vector(left.colind()), host_vector(right.colind()));
+    return same_entries(entries_of(left), entries_of(right));
+  });
+}
+
+TYPED_TEST(Property, SparseProductDistributes) {
+  using T = typename TypeParam::value;
+  expect_law([](const triplets& m) -> ::testing::AssertionResult {
+    if (m.rows > 200) return ::testing::AssertionSuccess();
+    const auto& ctx = TypeParam::context();
+    const auto x = random_matrix(m.cols, 40, 2, 3), y = random_matrix(m.cols, 40, 2, 4);
+    triplets both = x; // B + C: all entries of either, duplicates add up
+    for (std::size_t k = 0; k < y.value.size(); ++k) both.add(y.row[k], y.col[k], y.value[k]);
+    const auto a = TypeParam::put_csr(m);
+    const auto dense_of = [&](const triplets& b) {
+      return reference::to_dense(entries_of(multiply(ctx, a, TypeParam::put_csr(b))));
+    };
+    const auto sum = dense_of(both), first = dense_of(x), second = dense_of(y);
+    triplets magnitudes = m, all = both;
+    for (double& v : magnitudes.value) v = std::abs(v);
+    for (double& v : all.value) v = std::abs(v);
+    const auto most = reference::to_dense(
+        entries_of(multiply(ctx, TypeParam::put_csr(magnitudes), TypeParam::put_csr(all))));
+    for (std::size_t k = 0; k < sum.size(); ++k)
+      if (!(std::abs(sum[k] - first[k] - second[k]) <= (4.0 * static_cast<double>(m.size()) + 8) *
+                                                           std::numeric_limits<T>::epsilon() *
+                                                           most[k]))
+        return ::testing::AssertionFailure() << "element " << k;
+    return ::testing::AssertionSuccess();
   });
 }
 

@@ -1,6 +1,7 @@
 // The same call gives the same bits: again and again on every engine, and on the host for any
 // number of threads.
 #include "support/dense_block.hpp"
+#include "support/sparse_product.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -91,6 +92,23 @@ template <class T, class I, class O> struct operations {
         multiply(ctx, scaled(0.3, a), x.view(), scaled(0.7, y.view()), y.view());
         result.add(y.elements());
       }
+    return result;
+  }
+  template <space S> static bits multiply_sparse(const triplets& m, const context<S>& ctx) {
+    const auto a = copy_to(ctx, make_csr<T, I, O>(m));
+    const auto b = copy_to(ctx, make_csr<T, I, O>(random_matrix(m.cols, 50'000, 2, 10)));
+    bits result;
+    const auto c = multiply(ctx, scaled(0.3, a), b);
+    result.add(c);
+    result.add(multiply_pattern(ctx, a, b));
+    auto info = multiply_compute(ctx, a, b);
+    csr<T, I, O, S> d(ctx, info.shape(), info.nnz());
+    for (int times = 0; times < 2; ++times) {
+      multiply_fill(ctx, info, scaled(0.3, a), b, d);
+      result.add(d);
+      EXPECT_TRUE(same(host_vector(d.values()), host_vector(c.values())));
+    }
+    result.add(multiply_in_parts(ctx, a, b, {.memory_limit = 20'000'000}));
     return result;
   }
   template <space S> static bits sums(const triplets& m, const context<S>& ctx) {
@@ -205,6 +223,14 @@ TYPED_TEST(Repeat, MultiplyTransposed) {
 TYPED_TEST(Repeat, MultiplyDense) {
   const auto op = [](const triplets& m, const auto& ctx) {
     return ops<TypeParam>::multiply_dense(m, ctx);
+  };
+  TestFixture::expect_same(op);
+  TestFixture::expect_same_for_threads(op);
+}
+
+TYPED_TEST(Repeat, MultiplySparse) {
+  const auto op = [](const triplets& m, const auto& ctx) {
+    return ops<TypeParam>::multiply_sparse(m, ctx);
   };
   TestFixture::expect_same(op);
   TestFixture::expect_same_for_threads(op);

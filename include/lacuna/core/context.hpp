@@ -33,6 +33,9 @@ public:
   void deallocate(void* p, std::size_t bytes) const noexcept;
   /// Does nothing: host operations have finished when they return.
   void synchronize() const noexcept {}
+  /// Gives memory back that was freed but is kept for the next large arrays: at most 1 GiB, and a
+  /// sixteenth of the machine's.
+  void trim() const noexcept;
 
 private:
   int threads_;

@@ -205,6 +205,7 @@ void multiply(const A& a, const X& x, const Z& z, Y&& y) {
   detail::multiply_unwrapped(detail::default_context_of<A>(), nullptr, a, x, z, std::forward<Y>(y));
 }
 template <space S, class A, class X, class Y>
+  requires(!(detail::is_matrix_operand<A> && detail::is_matrix_operand<X>)) // that is spgemm.hpp's
 void multiply(const context<S>& ctx, const A& a, const X& x, Y&& y) {
   detail::multiply_unwrapped(ctx, nullptr, a, x, detail::no_addend{}, std::forward<Y>(y));
 }

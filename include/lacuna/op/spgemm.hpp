@@ -62,11 +62,12 @@ template <class T, class I, class O, class OC>
 LACUNA_EXPORT std::int64_t count_spgemm(const host_context& ctx, csr_view<const T, I, O> a,
                                         csr_view<const T, I, O> b, vector_view<OC> rowptr);
 /// Columns and values of C, whose rowptr is count_spgemm's. Throws error if a row turns out to have
-/// another number of entries.
+/// another number of entries: C's entries are unspecified then.
 template <class T, class I, class O, class OC>
 LACUNA_EXPORT void fill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
                                csr_view<const T, I, O> b, csr_view<T, I, OC> c);
-/// Values of C, whose pattern is there. Throws bad_input if a product falls outside of it.
+/// Values of C, whose pattern is there. Throws bad_input if a product falls outside of it: C's
+/// values are unspecified then.
 template <class T, class I, class O, class OC>
 LACUNA_EXPORT void refill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
                                  csr_view<const T, I, O> b, csr_view<T, I, OC> c);
@@ -105,6 +106,14 @@ template <class T, class I, class O, space S> struct sparse_factor {
   }
 };
 
+template <space S, class A, class B> constexpr void require_like_factors() {
+  require_same_space<S, A, B>();
+  require_same_value<typename A::scalar_type, B>();
+  static_assert(std::is_same_v<typename A::index_type, typename B::index_type> &&
+                    std::is_same_v<typename A::offset_type, typename B::offset_type>,
+                "lacuna: A and B differ in the width of their indices or offsets");
+}
+
 template <class OC, space S, class A, class B>
 auto multiply_sparse(const context<S>& ctx, const A& a, const B& b, const spgemm_options& options,
                      bool pattern) {
@@ -113,11 +122,7 @@ auto multiply_sparse(const context<S>& ctx, const A& a, const B& b, const spgemm
   using T = typename decltype(a_op)::scalar_type;
   using I = typename decltype(a_op)::index_type;
   using O = typename decltype(a_op)::offset_type;
-  require_same_space<S, decltype(a_op), decltype(b_op)>();
-  require_same_value<T, decltype(b_op)>();
-  static_assert(std::is_same_v<typename decltype(b_op)::index_type, I> &&
-                    std::is_same_v<typename decltype(b_op)::offset_type, O>,
-                "lacuna: A and B differ in the width of their indices or offsets");
+  require_like_factors<S, decltype(a_op), decltype(b_op)>();
   using Offset = std::conditional_t<std::is_void_v<OC>, O, OC>;
   require_same_size("multiply", "columns of A", a_op.cols(), "rows of B", b_op.rows());
   const sparse_factor<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
@@ -142,9 +147,7 @@ auto multiply(const context<S>& ctx, const A& a, const B& b, const spgemm_option
 }
 template <class A, class B>
   requires(detail::are_sparse<A, B>)
-auto multiply(const A& a, const B& b) {
-  return multiply(detail::default_context_of<A>(), a, b);
-}
+auto multiply(const A& a, const B& b) { return multiply(detail::default_context_of<A>(), a, b); }
 /// The same with offsets of 64 bits in C.
 template <space S, class A, class B>
   requires(detail::are_sparse<A, B>)

@@ -1,0 +1,48 @@
+// Internal: rowptr of C from the rows' counts.
+#pragma once
+
+#include <fmt/format.h>
+
+#include "cpu/scatter.hpp"
+#include "cpu/spgemm_units.hpp"
+
+namespace lacuna::cpu {
+
+/// Throws unsupported if C's entries do not fit OC.
+template <class OC> void require_offsets(std::int64_t entries) {
+  if (!fits<OC>(entries))
+    throw unsupported(fmt::format("multiply: C has {} entries, more than offsets of {} bits can "
+                                  "count: use multiply_wide",
+                                  entries, 8 * sizeof(OC)));
+}
+
+/// Counts of rows that units share are in the units; then rowptr[i + 1], a count so far, becomes
+/// the sum of all up to it. Units' entries must fit OC.
+template <class OC>
+void finish_rowptr(const host_context& ctx, const spgemm_plan& plan, OC* rowptr, std::int64_t rows,
+                   array<std::int64_t>& sums) {
+  rowptr[0] = 0;
+  for (const spgemm_unit& u : plan.units)
+    if (u.cut) rowptr[u.last] = 0;
+  for (const spgemm_unit& u : plan.units)
+    if (u.cut) rowptr[u.last] += static_cast<OC>(u.entries);
+  inclusive_scan(ctx, rowptr, rows, sums);
+}
+
+inline std::int64_t total_entries(const spgemm_plan& plan) {
+  std::int64_t sum = 0;
+  for (const spgemm_unit& u : plan.units) sum = checked_add(sum, u.entries);
+  return sum;
+}
+
+/// Runs a unit; out(row, count) as in spgemm_worker.
+template <spgemm_output M, class T, class I, class O, class Out>
+void run_unit(spgemm_worker<T, I, O>& worker, const spgemm_factors<T, I, O>& f,
+              const spgemm_unit& u, Out&& out) {
+  if (u.cut)
+    worker.template row_share<M>(f, u.first, u.columns, out);
+  else
+    worker.template rows<M>(f, u.first, u.last, out);
+}
+
+} // namespace lacuna::cpu
