@@ -25,16 +25,6 @@ struct outcome {
   std::int64_t peak_bytes = 0; ///< all three matrices and scratch, in the engine's memory
 };
 
-/// The same matrix with wider indices.
-template <class I, class O, class T, class J, class Q>
-csr<T, I, O> widened(const host_context& ctx, const csr<T, J, Q>& a) {
-  csr<T, I, O> result(ctx, {a.shape().row, a.shape().col}, a.size(), a.order());
-  std::copy(a.rowptr().begin(), a.rowptr().end(), result.rowptr().begin());
-  std::copy(a.colind().begin(), a.colind().end(), result.colind().begin());
-  std::copy(a.values().begin(), a.values().end(), result.values().begin());
-  return result;
-}
-
 /// OC: offsets of C. Leaves C in host memory, `c`.
 template <class OC, class T, class I, class O, space S>
 outcome add_on(const context<S>& ctx, const settings& s, const csr<T, I, O>& a,

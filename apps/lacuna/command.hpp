@@ -60,6 +60,16 @@ template <space S, class A> decltype(auto) bring_to(const context<S>& ctx, const
     return copy_to(ctx, a);
 }
 
+/// The same matrix with wider indices.
+template <class I, class O, class T, class J, class Q>
+csr<T, I, O> widened(const host_context& ctx, const csr<T, J, Q>& a) {
+  csr<T, I, O> result(ctx, {a.shape().row, a.shape().col}, a.size(), a.order());
+  std::copy(a.rowptr().begin(), a.rowptr().end(), result.rowptr().begin());
+  std::copy(a.colind().begin(), a.colind().end(), result.colind().begin());
+  std::copy(a.values().begin(), a.values().end(), result.values().begin());
+  return result;
+}
+
 std::string engine_name(const host_context& ctx);   ///< "host"
 std::string engine_name(const device_context& ctx); ///< "cuda:0"
 std::string engine_text(const host_context& ctx);   ///< "the CPU, 2 threads"

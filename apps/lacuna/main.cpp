@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
   add_spy(cli, o, chosen);
   add_plan(cli, o, chosen);
   add_spmv(cli, o, chosen);
+  add_multiply(cli, o, chosen);
   add_add(cli, o, chosen);
   add_transpose(cli, o, chosen);
   add_convert(cli, o, chosen);

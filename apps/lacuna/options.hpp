@@ -32,6 +32,7 @@ void add_info(CLI::App& cli, const options& o, action& chosen);
 void add_spy(CLI::App& cli, const options& o, action& chosen);
 void add_plan(CLI::App& cli, const options& o, action& chosen);
 void add_spmv(CLI::App& cli, const options& o, action& chosen);
+void add_multiply(CLI::App& cli, const options& o, action& chosen);
 void add_add(CLI::App& cli, const options& o, action& chosen);
 void add_transpose(CLI::App& cli, const options& o, action& chosen);
 void add_convert(CLI::App& cli, const options& o, action& chosen);

@@ -151,6 +151,32 @@ TEST_F(Cli, Transpose) {
     EXPECT_TRUE(found.contains(key)) << key;
 }
 
+TEST_F(Cli, Multiply) {
+  write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
+  write("b.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 2 1\n2 2 2\n3 1 0.5\n");
+  const json found =
+      run({"multiply", "a.mtx", "b.mtx", "-o", "c.mtx", "--verify", "--json"}).json();
+  EXPECT_EQ(without_comments(read("c.mtx")), "2 2 2\n1 1 2.5\n2 2 20\n");
+  EXPECT_EQ(found["rows"], 2);
+  EXPECT_EQ(found["cols"], 2);
+  EXPECT_EQ(found["nnz"], 2);
+  EXPECT_EQ(found["products"], 3);
+  EXPECT_LE(found["verify_error"], 1);
+  for (const char* key : {"seconds", "peak_bytes", "device", "gflops"})
+    EXPECT_TRUE(found.contains(key)) << key;
+  // In parts, transposed, several times; whole numbers stay such.
+  EXPECT_EQ(
+      run({"multiply", "a.mtx", "a.mtx", "--transpose-b", "--times", "3", "-o", "d.mtx"}).code, 0);
+  EXPECT_EQ(without_comments(read("d.mtx")), "2 2 2\n1 1 25\n2 2 85\n");
+  const auto parts = run(
+      {"multiply", "gen:poisson2d:n=60", "gen:poisson2d:n=60", "--memory-limit", "1M", "--verify"});
+  EXPECT_EQ(parts.code, 0) << parts.err;
+  EXPECT_TRUE(has(parts.out, "✓ largest error"));
+  const auto wrong = run({"multiply", "a.mtx", "a.mtx"});
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_TRUE(has(wrong.err, "columns of A (3)"));
+}
+
 TEST_F(Cli, Add) {
   write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
   write("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 2 3.5\n");

@@ -7,9 +7,9 @@
 namespace lacuna::test {
 namespace {
 
-const std::vector<std::string> commands = {"info", "spy",       "plan",       "spmv",
-                                           "add",  "transpose", "convert",    "reorder",
-                                           "tune", "demo",      "completion", "man"};
+const std::vector<std::string> commands = {"info", "spy",        "plan",    "spmv",    "multiply",
+                                           "add",  "transpose",  "convert", "reorder", "tune",
+                                           "demo", "completion", "man"};
 
 TEST_F(Cli, AloneItShowsShortHelp) {
   const auto r = run({});
@@ -69,6 +69,10 @@ TEST_F(Cli, WrongUsageIsTwo) {
       {"info", "gen:dense", "--threads", "0"},
       {"convert", "gen:dense"},
       {"transpose", "gen:dense"},
+      {"multiply", "gen:dense"},
+      {"multiply", "-", "-"},
+      {"multiply", "gen:dense", "gen:dense", "--memory-limit", "much"},
+      {"multiply", "gen:dense", "gen:dense", "--times", "0"},
       {"add", "gen:dense"},
       {"add", "-", "-"},
       {"add", "gen:dense", "gen:dense", "--alpha", "much"},

@@ -287,6 +287,9 @@ TYPED_TEST(Property, AddingInPlaceIsAdding) {
     const auto want = copy_to(default_context<space::host>(), add(ctx, c, scaled(0.3, b)));
     add_to(ctx, scaled(0.3, b), c);
     return same_matrix(c, want);
+  });
+}
+
 TYPED_TEST(Property, SparseProductActsLikeItsFactors) {
   expect_law([](const triplets& m) -> ::testing::AssertionResult {
     const auto& ctx = TypeParam::context();

@@ -14,7 +14,7 @@
 //
 // After Parger et al. (spECK, 2020): a light analysis of the rows picks an accumulator for each.
 // Every entry's products are added in the order of A's row, so results are bitwise repeatable, for
-// any number of threads and on any run; {.relaxed = true} lets a device add in any order.
+// any number of threads and on any run.
 #pragma once
 
 #include <vector>
@@ -23,19 +23,10 @@
 
 namespace lacuna {
 
-enum class spgemm_method {
-  automatic,
-  speck,  ///< hash, dense or direct accumulators by the rows' analysis (Parger et al. 2020)
-  sorting ///< products expanded, sorted and summed (King 2016); device only
-};
-
 struct spgemm_options {
   /// Bytes that result and workspace may take together in the context's space; 0: what is free.
   /// The product is made in parts if it must be.
   std::size_t memory_limit = 0;
-  /// Device: products of an entry may be added in any order.
-  bool relaxed = false;
-  spgemm_method method = spgemm_method::automatic;
 };
 
 /// What is known before work begins.

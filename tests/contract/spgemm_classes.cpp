@@ -1,0 +1,67 @@
+// How SpGEMM on a device sizes its work: pure functions.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "plan/spgemm.hpp"
+
+namespace lacuna::test {
+namespace {
+
+constexpr std::int64_t wide = std::int64_t{1} << 40;
+
+TEST(SpgemmClasses, ShortRowsAreMerged) {
+  EXPECT_EQ(spgemm::count_class({1, 1, wide}), 0);
+  EXPECT_EQ(spgemm::count_class({5, 25, 4000}), 0);
+  EXPECT_EQ(spgemm::fill_class({10, 100, 4000}, 60), 0);
+  EXPECT_GT(spgemm::count_class({11, 25, wide}), 0); // a thread has no registers for so many
+  EXPECT_GT(spgemm::count_class({2, 101, wide}), 0);
+}
+
+TEST(SpgemmClasses, TablesHoldWhatTheyAreFor) {
+  for (std::int64_t products = 1; products <= spgemm::most_light_products; products += 7) {
+    const int c = spgemm::count_class({100, products, wide});
+    if (c == spgemm::count_classes) {
+      EXPECT_GT(spgemm::slots_for(products), spgemm::slots_of(c - 1));
+      continue;
+    }
+    EXPECT_LE(4 * products, 3 * spgemm::slots_of(c)) << products;
+    if (c > 1) EXPECT_GT(spgemm::slots_for(products), spgemm::slots_of(c - 1)) << products;
+  }
+}
+
+TEST(SpgemmClasses, NarrowRowsNeedABitOrASlotAColumn) {
+  EXPECT_EQ(spgemm::count_class({100, 5000, 1024}), 1);    // 32 words
+  EXPECT_EQ(spgemm::fill_class({100, 5000, 64}, 60), 2);   // 64 slots, no hashing
+  EXPECT_EQ(spgemm::fill_class({100, 5000, wide}, 60), 3); // 80 slots are needed
+  EXPECT_EQ(spgemm::fill_class({100, 20'000, 64}, 60), spgemm::fill_classes); // heavy all the same
+}
+
+TEST(SpgemmClasses, FewRowsGoTogether) {
+  const auto plan = [](std::vector<std::int64_t> rows) {
+    rows.resize(spgemm::count_classes + 1);
+    return spgemm::plan_classes([&](int c) { return rows[static_cast<std::size_t>(c)]; },
+                                spgemm::count_classes);
+  };
+  // Few in all: one launch, with the largest table that is needed.
+  const auto small = plan({1000, 0, 500, 600, 0, 700});
+  EXPECT_EQ(small.of[0], 5);
+  EXPECT_EQ(small.of[5], 5);
+  // Many: each its own; the few rows of high classes are heavy.
+  const auto large = plan({900'000, 5000, 5000, 5000, 5000, 5000, 100, 20, 3});
+  EXPECT_EQ(large.of[0], 0);
+  EXPECT_EQ(large.of[5], 5);
+  EXPECT_EQ(large.of[6], spgemm::count_classes);
+  EXPECT_EQ(large.of[8], spgemm::count_classes);
+}
+
+TEST(SpgemmGroups, AreAsWideAsRowsOfB) {
+  EXPECT_EQ(spgemm::choose_group(3, 3, 10, 4), 4);
+  EXPECT_EQ(spgemm::choose_group(5, 5, 5, 4), 8);
+  EXPECT_EQ(spgemm::choose_group(27, 27, 27, 8), 32);
+  EXPECT_EQ(spgemm::choose_group(2, 1000, 4, 4), 32); // one long row among few
+  EXPECT_EQ(spgemm::choose_group(0, 0, 0, 8), 8);
+}
+
+} // namespace
+} // namespace lacuna::test
