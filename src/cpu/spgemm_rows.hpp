@@ -128,6 +128,17 @@ private:
     return same;
   }
 
+  /// Whether entries [first, last) of B are a run of columns without gaps, long enough for vectors.
+  static bool is_run(const factors& f, std::int64_t first, std::int64_t last) {
+    return last - first >= 16 && f.b_sorted && f.b_unique &&
+           f.b_col[last - 1] - f.b_col[first] == last - first - 1;
+  }
+  /// Runs are added faster one row after the other than four rows at once.
+  static bool begins_with_run(const factors& f, std::int64_t i) {
+    const I row = f.a_col[f.a_rowptr[i]];
+    return is_run(f, f.b_rowptr[row], f.b_rowptr[row + 1]);
+  }
+
   /// Entries of B that A's entry k meets.
   template <bool cut>
   static std::pair<std::int64_t, std::int64_t> entries(const factors& f, std::int64_t k,
@@ -183,7 +194,7 @@ private:
     const std::int64_t words = (s.high - base) / 64 + 1;
     const bool fits = s.high - s.low < sizes_.window;
     if (fits && (words <= 64 || s.products > hash_limit)) {
-      if (same > 1 && 4 * 64 * words <= sizes_.window)
+      if (same > 1 && 4 * 64 * words <= sizes_.window && !begins_with_run(f, i))
         return like<M, cut>(f, i, same, range, base, words, out);
       if (words <= s.products)
         dense<M, cut>(f, i, range, base, words, out);
@@ -219,8 +230,7 @@ private:
       const auto [first, last] = entries<cut>(f, k, range);
       const I* const col = f.b_col + first;
       const std::int64_t count = last - first;
-      if (count >= 16 && f.b_sorted && f.b_unique && col[count - 1] - col[0] == count - 1) {
-        // A run without gaps.
+      if (is_run(f, first, last)) {
         const std::int64_t at = col[0] - base;
         std::memset(marks + at, 1, static_cast<std::size_t>(count));
         if constexpr (M == spgemm_output::values)
