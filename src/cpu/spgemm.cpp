@@ -154,8 +154,6 @@ csr<T, I, OC> multiply_rows(const host_context& ctx, T alpha, csr_view<const T, 
 template <class T, class I, class O, class OC>
 csr<T, I, OC> spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
                      csr_view<const T, I, O> b, const spgemm_options& options, bool pattern) {
-  if (options.method == spgemm_method::sorting)
-    throw unsupported("multiply: products are sorted on devices only; leave the method to Lacuna");
   return pattern ? multiply_rows<spgemm_output::pattern, T, I, O, OC>(ctx, alpha, a, b,
                                                                       options.memory_limit)
                  : multiply_rows<spgemm_output::values, T, I, O, OC>(ctx, alpha, a, b,
