@@ -34,8 +34,9 @@ struct scatter_part {
   std::int64_t slot; ///< where the window's counters begin
 };
 
-/// Deals the entries out and finds the windows; returns the size of all together. Where counters for
-/// all keys are few beside the entries, looking for narrower windows would cost more than it saves.
+/// Deals the entries out and finds the windows; returns the size of all together. Where counters
+/// for all keys are few beside the entries, looking for narrower windows would cost more than it
+/// saves.
 template <class Keys>
 std::int64_t find_windows(const host_context& ctx, const Keys& key, std::int64_t nnz,
                           std::int64_t keys, array<scatter_part>& parts) {
