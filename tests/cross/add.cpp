@@ -243,6 +243,11 @@ TYPED_TEST(Add, DefaultConstructed) {
   EXPECT_EQ(add(ctx, nothing, nothing).size(), 0);
   EXPECT_EQ(add(nothing, transposed(nothing)).size(), 0);
   EXPECT_EQ(add_wide(ctx, nothing, nothing).rowptr().size(), 1);
+  auto empty = TypeParam::put_csr({"0 x 0", 0, 0, {}, {}, {}});
+  EXPECT_EQ(add(ctx, empty, nothing).size(), 0);
+  EXPECT_EQ(add(ctx, nothing, empty).size(), 0);
+  add_to(ctx, nothing, empty);
+  add_fill(ctx, add_compute(ctx, empty, nothing), nothing, empty, M().view());
 }
 
 TYPED_TEST(Add, CountsBeyondTheOffsets) {
