@@ -47,6 +47,8 @@ std::int64_t find_windows(const host_context& ctx, const Keys& key, std::int64_t
     p.end = part_begin(nnz, part + 1, count);
     p.low = 0;
     p.high = keys;
+    // 4: reasoned, a pass over the keys against three over the counters. Saved 5 to 20 % of the
+    // processor time of transpositions on EPYC with 2 threads (a busy machine; one run each).
     if (count == 1 || keys <= nnz / (4 * count)) return;
     p.low = keys;
     p.high = 0;
