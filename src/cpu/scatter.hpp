@@ -34,7 +34,9 @@ struct scatter_part {
   std::int64_t slot; ///< where the window's counters begin
 };
 
-/// Deals the entries out and finds the windows; returns the size of all together.
+/// Deals the entries out and finds the windows; returns the size of all together. Where counters
+/// for all keys are few beside the entries, looking for narrower windows would cost more than it
+/// saves.
 template <class Keys>
 std::int64_t find_windows(const host_context& ctx, const Keys& key, std::int64_t nnz,
                           std::int64_t keys, array<scatter_part>& parts) {
@@ -45,7 +47,9 @@ std::int64_t find_windows(const host_context& ctx, const Keys& key, std::int64_t
     p.end = part_begin(nnz, part + 1, count);
     p.low = 0;
     p.high = keys;
-    if (count == 1) return; // a window would save nothing
+    // 4: reasoned, a pass over the keys against three over the counters. Saved 5 to 20 % of the
+    // processor time of transpositions on EPYC with 2 threads (a busy machine; one run each).
+    if (count == 1 || keys <= nnz / (4 * count)) return;
     p.low = keys;
     p.high = 0;
     for (std::int64_t k = p.begin; k < p.end; ++k) {

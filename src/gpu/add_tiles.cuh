@@ -246,17 +246,16 @@ __global__ void __launch_bounds__(block_threads)
     for (int k = thread; k < total; k += block_threads) {
       const std::uint32_t both = shared.source[k];
       const std::uint32_t a = both & 0xffff, b = both >> 16;
-      T sum{0};
-      if constexpr (pass == add_pass::values) { // C is written here: not past the caches
+      if constexpr (pass == add_pass::values) {
         if (b == none) continue;
-        sum = summed(from_a[a], scaled_value(p.beta, load_once(from_b + b)));
+        const T right = scaled_value(p.beta, load_once(from_b + b));
+        p.value[begin.a + a] = summed(p.value[begin.a + a], right);
       } else {
         const T left = a != none ? scaled_value(p.alpha, load_once(from_a + a)) : T{0};
         const T right = b != none ? scaled_value(p.beta, load_once(from_b + b)) : T{0};
-        sum = a == none ? right : b == none ? left : summed(left, right);
         p.col[base + k] = a != none ? a_col[a] : b_col[b];
+        p.value[base + k] = a == none ? right : b == none ? left : summed(left, right);
       }
-      p.value[base + k] = sum;
     }
   }
 }

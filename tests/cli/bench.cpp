@@ -31,6 +31,24 @@ const nlohmann::json& named(const nlohmann::json& list, const std::string& name)
   return *found;
 }
 
+TEST_F(Bench, SumsAndTransposes) {
+  for (const std::string suite : {"add", "transpose"}) {
+    SCOPED_TRACE(suite);
+    const auto all =
+        figures({suite, "--precision", "both", "--matrices", "poisson2d:n=20,lp:rows=50,cols=700"});
+    ASSERT_EQ(all["results"].size(), 4u);
+    for (const auto& r : all["results"]) {
+      EXPECT_GT(r["bytes_moved"], 0);
+      for (const auto& c : r["contestants"]) {
+        EXPECT_FALSE(c.contains("trouble")) << c.dump();
+        EXPECT_GT(c["seconds"], 0);
+        EXPECT_LE(c["verify_error"], 1);
+      }
+      EXPECT_FALSE(named(r["contestants"], "Lacuna")["peer"]);
+    }
+  }
+}
+
 TEST_F(Bench, SpmvOfEveryFormat) {
   const auto all =
       figures({"spmv", "--exhaustive", "--matrices", "poisson2d:n=20,web:n=3000,degree=20"});

@@ -95,6 +95,23 @@ TYPED_TEST(Add, TransposedOperands) {
   });
 }
 
+TYPED_TEST(Add, ManyEmptyRows) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  triplets m{"sparse rows", 70'000, 50, {}, {}, {}}, n = m;
+  for (const std::int64_t row : {0, 1, 2303, 2304, 2305, 30'000, 69'999})
+    for (std::int64_t j = row % 3; j < 50; j += 3) {
+      m.add(row, j, 1.5);
+      n.add(row == 30'000 ? row : m.rows - 1 - row, j, 0.25);
+    }
+  n = sorted(n);
+  const auto a = TypeParam::put_csr(m), b = TypeParam::put_csr(n);
+  const auto none = TypeParam::put_csr({"none", m.rows, m.cols, {}, {}, {}});
+  TestFixture::expect_sum(add(ctx, a, b), reference::add<T>(1, entries_of(a), 1, entries_of(b)));
+  TestFixture::expect_sum(add(ctx, a, none), entries_of(a));
+  TestFixture::expect_sum(add(ctx, none, none), entries_of(none));
+}
+
 TYPED_TEST(Add, UnstatedOrder) {
   // Nothing is stated, and all is well; or nothing is.
   using T = typename TypeParam::value;
@@ -226,6 +243,11 @@ TYPED_TEST(Add, DefaultConstructed) {
   EXPECT_EQ(add(ctx, nothing, nothing).size(), 0);
   EXPECT_EQ(add(nothing, transposed(nothing)).size(), 0);
   EXPECT_EQ(add_wide(ctx, nothing, nothing).rowptr().size(), 1);
+  auto empty = TypeParam::put_csr({"0 x 0", 0, 0, {}, {}, {}});
+  EXPECT_EQ(add(ctx, empty, nothing).size(), 0);
+  EXPECT_EQ(add(ctx, nothing, empty).size(), 0);
+  add_to(ctx, nothing, empty);
+  add_fill(ctx, add_compute(ctx, empty, nothing), nothing, empty, M().view());
 }
 
 TYPED_TEST(Add, CountsBeyondTheOffsets) {
