@@ -111,9 +111,10 @@ csr<T, I, OC> multiply_rows(const host_context& ctx, T alpha, csr_view<const T, 
   array<std::int64_t> sums(ctx, part_count(ctx, f.rows, entry_grain));
   spgemm_workers<T, I, O> workers(ctx, plan);
 
-  const std::size_t fixed = rowptr.bytes() + sums.bytes() + bounds.low.bytes() +
-                            bounds.high.bytes() + plan.units.bytes() +
-                            static_cast<std::size_t>(plan.threads) * plan.sizes.template bytes<T, I>();
+  const std::size_t fixed =
+      rowptr.bytes() + sums.bytes() + bounds.low.bytes() + bounds.high.bytes() +
+      plan.units.bytes() +
+      static_cast<std::size_t>(plan.threads) * plan.sizes.template bytes<T, I>();
   if (limit != 0 && fixed > limit) throw_over_limit(fixed, limit);
   std::vector<row_chunks<T, I>> chunks(static_cast<std::size_t>(plan.threads));
   chunk_budget budget((limit != 0 ? limit - fixed : free_memory()) / 2); // C takes as much
