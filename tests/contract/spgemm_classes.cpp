@@ -26,7 +26,9 @@ TEST(SpgemmClasses, TablesHoldWhatTheyAreFor) {
       continue;
     }
     EXPECT_LE(4 * products, 3 * spgemm::slots_of(c)) << products;
-    if (c > 1) EXPECT_GT(spgemm::slots_for(products), spgemm::slots_of(c - 1)) << products;
+    if (c > 1) {
+      EXPECT_GT(spgemm::slots_for(products), spgemm::slots_of(c - 1)) << products;
+    }
   }
 }
 
