@@ -61,8 +61,9 @@ struct class_plan {
   int of[count_classes + 1];
   int heavy; ///< classes from here on are heavy
 };
-/// Few rows in high classes are heavy; few rows in all are one class (section 4.2: balancing only
-/// where it pays).
+/// Few rows in high classes are heavy; few rows with tables in all are one class (section 4.2:
+/// balancing only where it pays). Merged rows stay merged: they may have more entries than a small
+/// table holds.
 template <class Totals> constexpr class_plan plan_classes(const Totals& rows_of, int classes) {
   constexpr std::int64_t few_in_all = 65536;
   class_plan plan{};
@@ -70,11 +71,11 @@ template <class Totals> constexpr class_plan plan_classes(const Totals& rows_of,
   int cut = classes;
   while (cut > 5 && above + rows_of(cut - 1) < few_rows) above += rows_of(--cut);
   int highest = 0;
-  for (int c = 0; c < cut; ++c) {
+  for (int c = 1; c < cut; ++c) {
     all += rows_of(c);
     if (rows_of(c) > 0) highest = c;
   }
-  for (int c = 0; c <= classes; ++c)
+  for (int c = 1; c <= classes; ++c)
     plan.of[c] = c >= cut ? classes : all <= few_in_all && highest <= 6 ? highest : c;
   plan.heavy = classes;
   return plan;
