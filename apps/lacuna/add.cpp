@@ -121,20 +121,13 @@ int run(const options& o, const settings& s) {
       const auto left = load_matrix<T>(host, s.a, s.read, shows_progress(o));
       const auto right = load_matrix<T>(host, s.b, s.read, shows_progress(o));
       const io::file_info about = common(s, left.about, right.about);
-      const outcome found = std::visit(
-          [&]<class I, class O, class J, class Q>(const csr<T, I, O>& a, const csr<T, J, Q>& b) {
-            using W = std::common_type_t<I, J>;
-            using R = std::common_type_t<O, Q>;
-            if constexpr (std::is_same_v<I, J> && std::is_same_v<O, Q>) {
-              if (!fits<O>(std::int64_t{a.size()} + b.size()))
-                return add_and_write<std::int64_t>(o, ctx, s, a, b, about);
-              return add_and_write<O>(o, ctx, s, a, b, about);
-            } else {
-              return add_and_write<std::int64_t>(o, ctx, s, widened<W, R>(host, a),
-                                                 widened<W, R>(host, b), about);
-            }
-          },
-          left.matrix, right.matrix);
+      const outcome found =
+          with_like_widths(host, left.matrix, right.matrix, [&](const auto& a, const auto& b) {
+            using O = typename std::remove_cvref_t<decltype(a)>::offset_type;
+            if (!fits<O>(std::int64_t{a.size()} + b.size()))
+              return add_and_write<std::int64_t>(o, ctx, s, a, b, about);
+            return add_and_write<O>(o, ctx, s, a, b, about);
+          });
       report(o, s, found, engine_name(ctx), engine_text(ctx));
       return static_cast<int>(exit_done);
     });

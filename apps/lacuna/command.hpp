@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "common/device.hpp"
 #include "common/json.hpp"
@@ -68,6 +69,22 @@ csr<T, I, O> widened(const host_context& ctx, const csr<T, J, Q>& a) {
   std::copy(a.colind().begin(), a.colind().end(), result.colind().begin());
   std::copy(a.values().begin(), a.values().end(), result.values().begin());
   return result;
+}
+
+/// Calls f(a, b) with two matrices of the same widths: as they are, or the narrower ones widened.
+template <class Left, class Right, class F>
+auto with_like_widths(const host_context& ctx, const Left& left, const Right& right, const F& f) {
+  return std::visit(
+      [&]<class T, class I, class O, class J, class Q>(const csr<T, I, O>& a,
+                                                       const csr<T, J, Q>& b) {
+        using W = std::common_type_t<I, J>;
+        using R = std::common_type_t<O, Q>;
+        if constexpr (std::is_same_v<I, J> && std::is_same_v<O, Q>)
+          return f(a, b);
+        else
+          return f(widened<W, R>(ctx, a), widened<W, R>(ctx, b));
+      },
+      left, right);
 }
 
 std::string engine_name(const host_context& ctx);   ///< "host"

@@ -141,26 +141,16 @@ int run(const options& o, const settings& s) {
       const host_context host({o.threads});
       const auto left = load_matrix<T>(host, s.a, s.read, shows_progress(o));
       const auto right = load_matrix<T>(host, s.b, s.read, shows_progress(o));
-      const auto multiply_and_write = [&](const auto& a, const auto& b) {
-        using M = std::remove_cvref_t<decltype(a)>;
-        csr<T, typename M::index_type, std::int64_t> c;
-        const outcome found = multiply_on(o, ctx, s, a, b, c);
-        if (!s.output.empty())
-          write_like(o, host, s.output, std::as_const(c).view(),
-                     about_product(left.about, right.about), s.general);
-        return found;
-      };
-      const outcome found = std::visit(
-          [&]<class I, class O, class J, class Q>(const csr<T, I, O>& a, const csr<T, J, Q>& b) {
-            if constexpr (std::is_same_v<I, J> && std::is_same_v<O, Q>) {
-              return multiply_and_write(a, b);
-            } else {
-              using W = std::common_type_t<I, J>;
-              using R = std::common_type_t<O, Q>;
-              return multiply_and_write(widened<W, R>(host, a), widened<W, R>(host, b));
-            }
-          },
-          left.matrix, right.matrix);
+      const outcome found =
+          with_like_widths(host, left.matrix, right.matrix, [&](const auto& a, const auto& b) {
+            using M = std::remove_cvref_t<decltype(a)>;
+            csr<T, typename M::index_type, std::int64_t> c;
+            outcome made = multiply_on(o, ctx, s, a, b, c);
+            if (!s.output.empty())
+              write_like(o, host, s.output, std::as_const(c).view(),
+                         about_product(left.about, right.about), s.general);
+            return made;
+          });
       report(o, s, found, engine_name(ctx), engine_text(ctx));
       return static_cast<int>(found.check.ok ? exit_done : exit_failed);
     });

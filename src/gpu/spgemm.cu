@@ -78,6 +78,29 @@ void scan_counts(const device_context& ctx, std::int64_t rows, const std::int64_
   });
 }
 
+/// Says which row of C is not as its rowptr has it: counts once more.
+template <class I, class O, class OC>
+[[noreturn]] void throw_miscounted(const device_context& ctx, const spgemm_factors<I, O>& f,
+                                   std::int64_t a_entries, const OC* rowptr, bool refill) {
+  row_facts<I> facts;
+  const spgemm_totals found = analyse_rows(ctx, f, a_entries, facts);
+  array<std::int64_t, space::device> counts(ctx, f.rows);
+  count_rows(ctx, f, facts, found, counts.data());
+  const auto& host = default_context<space::host>();
+  const auto counted = copy_to(host, std::as_const(counts).view());
+  const auto stored = copy_to(host, vector_view<const OC, space::device>(rowptr, f.rows + 1));
+  for (std::int64_t row = 0; row < f.rows; ++row)
+    if (const std::int64_t entries = stored[row + 1] - stored[row]; entries != counted[row]) {
+      const std::string what = "multiply: row " + std::to_string(row) + " of C has " +
+                               std::to_string(counted[row]) + " entries, " +
+                               std::to_string(entries) + " were counted: A or B changed";
+      if (refill) throw bad_input(what);
+      throw error(what);
+    }
+  throw bad_input("multiply_fill: a product falls outside of C's pattern: it was made for operands "
+                  "of other patterns");
+}
+
 } // namespace
 
 template <class T, class I, class O>
@@ -121,9 +144,10 @@ csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_c
   scan_counts(ctx, f.rows, counts.data(), c.rowptr().data());
   counts = {};
   const spgemm_values<T, I, O> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
-  if (f.rows > 0)
-    fill_rows<T, I, O, OC>(ctx, f, v, facts, found, std::as_const(c).rowptr().data(),
-                           c.colind().data(), c.values().data(), false);
+  const OC* rowptr = std::as_const(c).rowptr().data();
+  if (f.rows > 0 && !fill_rows<T, I, O, OC>(ctx, f, v, facts, found, rowptr, c.colind().data(),
+                                            c.values().data(), false))
+    throw_miscounted(ctx, f, a.size(), rowptr, false);
   return c;
 }
 
@@ -156,8 +180,9 @@ void fill(const device_context& ctx, T alpha, device_csr<T, I, O> a, device_csr<
   const OC* rowptr = c.rowptr().data();
   found = classify_rows(ctx, f, facts, found, rowptr);
   const spgemm_values<T, I, O> v{alpha, a.values().data(), ordered.view().values().data(), false};
-  fill_rows<T, I, O, OC>(ctx, f, v, facts, found, rowptr, c.colind().data(), c.values().data(),
-                         refill);
+  if (!fill_rows<T, I, O, OC>(ctx, f, v, facts, found, rowptr, c.colind().data(), c.values().data(),
+                              refill))
+    throw_miscounted(ctx, f, a.size(), rowptr, refill);
 }
 } // namespace
 

@@ -72,9 +72,9 @@ spgemm_totals classify_rows(const device_context& ctx, const spgemm_factors<I, O
                             const OC* rowptr);
 
 /// Columns and values of C, whose rowptr is there; `refill`: values, the columns are compared.
-/// Waits to know that every row had the entries that were counted.
+/// Waits to know whether every row had the entries that were counted; false if not.
 template <class T, class I, class O, class OC>
-void fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
+bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
                const spgemm_values<T, I, O>& v, const row_facts<I>& facts,
                const spgemm_totals& found, const OC* rowptr, I* colind, T* values, bool refill);
 

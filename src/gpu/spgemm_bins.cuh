@@ -125,6 +125,19 @@ private:
   std::int64_t starts_[spgemm::count_classes + 1] = {};
 };
 
+/// First k in [b, e) with columns[k] >= column.
+template <class I, class O>
+__device__ O first_from(const I* columns, O b, O e, std::int64_t column) {
+  while (b < e) {
+    const O middle = b + (e - b) / 2;
+    if (columns[middle] < column)
+      b = middle + 1;
+    else
+      e = middle;
+  }
+  return b;
+}
+
 /// Rows of B that a short row of A needs, walked column by column by one thread. What is next in
 /// each is in registers, and what comes then is asked for at once for all that move on.
 template <int most, class I, class O> class merged_rows {

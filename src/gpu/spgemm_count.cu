@@ -148,19 +148,6 @@ __global__ void __launch_bounds__(block_threads)
   block.flush(totals);
 }
 
-/// First k in [b, e) with columns[k] >= column.
-template <class I, class O>
-__device__ O first_from(const I* columns, O b, O e, std::int64_t column) {
-  while (b < e) {
-    const O middle = b + (e - b) / 2;
-    if (columns[middle] < column)
-      b = middle + 1;
-    else
-      e = middle;
-  }
-  return b;
-}
-
 /// A block a row: bits of the columns in a window, window by window; a window that is full is done.
 template <class I, class O>
 __global__ void __launch_bounds__(1024)
