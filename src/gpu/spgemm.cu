@@ -5,6 +5,7 @@
 
 #include <lacuna/core/checked.hpp>
 #include <lacuna/op/convert.hpp>
+#include <lacuna/plan/machine.hpp>
 
 #include "gpu/parts/reduce.cuh"
 #include "gpu/spgemm.cuh"
@@ -78,14 +79,22 @@ void scan_counts(const device_context& ctx, std::int64_t rows, const std::int64_
   });
 }
 
+spgemm_thresholds thresholds_for(const device_context& ctx, const spgemm_options& options) {
+  spgemm_thresholds t =
+      options.thresholds != nullptr ? *options.thresholds : machine_of(ctx).spgemm;
+  t.merged_entries = std::min(t.merged_entries, spgemm::most_merged_entries);
+  return t;
+}
+
 /// Says which row of C is not as its rowptr has it: counts once more.
 template <class I, class O, class OC>
 [[noreturn]] void throw_miscounted(const device_context& ctx, const spgemm_factors<I, O>& f,
                                    std::int64_t a_entries, const OC* rowptr, bool refill) {
-  row_facts<I> facts;
-  const spgemm_totals found = analyse_rows(ctx, f, a_entries, facts);
+  row_facts<I, O> facts;
+  const spgemm_totals found = analyse_rows(ctx, f, a_entries, {}, facts);
   array<std::int64_t, space::device> counts(ctx, f.rows);
-  count_rows(ctx, f, facts, found, counts.data());
+  stage_clock untimed(ctx, nullptr);
+  count_rows(ctx, f, facts, found, counts.data(), untimed);
   const auto& host = default_context<space::host>();
   const auto counted = copy_to(host, std::as_const(counts).view());
   const auto stored = copy_to(host, vector_view<const OC, space::device>(rowptr, f.rows + 1));
@@ -108,8 +117,8 @@ spgemm_estimate estimate_spgemm(const device_context& ctx, device_csr<T, I, O> a
                                 device_csr<T, I, O> b) {
   const device_guard guard(ctx.device());
   const ordered_factor<T, I, O> ordered(ctx, b);
-  row_facts<I> facts;
-  const spgemm_totals found = analyse_rows(ctx, factors_of(a, ordered.view()), a.size(), facts);
+  row_facts<I, O> facts;
+  const spgemm_totals found = analyse_rows(ctx, factors_of(a, ordered.view()), a.size(), {}, facts);
   spgemm_estimate result;
   result.products = static_cast<std::int64_t>(found.products);
   result.longest_row = static_cast<std::int64_t>(found.longest);
@@ -127,10 +136,12 @@ csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_c
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
   const index<I> shape{a.shape().row, b.shape().col};
-  row_facts<I> facts;
-  spgemm_totals found = analyse_rows(ctx, f, a.size(), facts);
+  row_facts<I, O> facts;
+  stage_clock clock(ctx, options.report);
+  spgemm_totals found = analyse_rows(ctx, f, a.size(), thresholds_for(ctx, options), facts);
+  clock.lap(&spgemm_report::analyse);
   array<std::int64_t, space::device> counts(ctx, f.rows);
-  found = count_rows(ctx, f, facts, found, counts.data());
+  found = count_rows(ctx, f, facts, found, counts.data(), clock);
   const auto entries = static_cast<std::int64_t>(found.entries);
   require_fits<OC>(entries);
   const std::size_t result_bytes =
@@ -143,11 +154,17 @@ csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_c
   csr<T, I, OC, space::device> c(ctx, shape, static_cast<OC>(entries), {true, true});
   scan_counts(ctx, f.rows, counts.data(), c.rowptr().data());
   counts = {};
-  const spgemm_values<T, I, O> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
+  clock.lap(&spgemm_report::allocate);
+  const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
   const OC* rowptr = std::as_const(c).rowptr().data();
-  if (f.rows > 0 && !fill_rows<T, I, O, OC>(ctx, f, v, facts, found, rowptr, c.colind().data(),
-                                            c.values().data(), false))
+  const fill_target<T, I> target{c.colind().data(), c.values().data(), false};
+  if (f.rows > 0 &&
+      !fill_rows<T, I, O, OC>(ctx, f, v, facts, found, rowptr, target, options.order, clock))
     throw_miscounted(ctx, f, a.size(), rowptr, false);
+  if (options.report != nullptr) {
+    options.report->products = static_cast<std::int64_t>(found.products);
+    options.report->entries = entries;
+  }
   return c;
 }
 
@@ -157,10 +174,11 @@ std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a, devi
   const device_guard guard(ctx.device());
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
-  row_facts<I> facts;
-  const spgemm_totals analysed = analyse_rows(ctx, f, a.size(), facts);
+  row_facts<I, O> facts;
+  stage_clock untimed(ctx, nullptr);
+  const spgemm_totals analysed = analyse_rows(ctx, f, a.size(), thresholds_for(ctx, {}), facts);
   array<std::int64_t, space::device> counts(ctx, f.rows);
-  const spgemm_totals found = count_rows(ctx, f, facts, analysed, counts.data());
+  const spgemm_totals found = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
   const auto entries = static_cast<std::int64_t>(found.entries);
   require_fits<OC>(entries);
   scan_counts(ctx, f.rows, counts.data(), rowptr.data());
@@ -175,13 +193,15 @@ void fill(const device_context& ctx, T alpha, device_csr<T, I, O> a, device_csr<
   if (a.shape().row == 0) return;
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
-  row_facts<I> facts;
-  spgemm_totals found = analyse_rows(ctx, f, a.size(), facts);
+  row_facts<I, O> facts;
+  spgemm_totals found = analyse_rows(ctx, f, a.size(), thresholds_for(ctx, {}), facts);
   const OC* rowptr = c.rowptr().data();
   found = classify_rows(ctx, f, facts, found, rowptr);
-  const spgemm_values<T, I, O> v{alpha, a.values().data(), ordered.view().values().data(), false};
-  if (!fill_rows<T, I, O, OC>(ctx, f, v, facts, found, rowptr, c.colind().data(), c.values().data(),
-                              refill))
+  const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), false};
+  stage_clock untimed(ctx, nullptr);
+  if (!fill_rows<T, I, O, OC>(ctx, f, v, facts, found, rowptr,
+                              {c.colind().data(), c.values().data(), refill}, spgemm_order::of_a,
+                              untimed))
     throw_miscounted(ctx, f, a.size(), rowptr, refill);
 }
 } // namespace

@@ -1,6 +1,8 @@
 // Internal: what the stages of SpGEMM on the device share.
 #pragma once
 
+#include <chrono>
+
 #include <lacuna/op/spgemm.hpp>
 
 #include "gpu/parts/cuda.cuh"
@@ -17,11 +19,14 @@ template <class I, class O> struct spgemm_factors {
   std::int64_t rows;    // of A and C
   std::int64_t columns; // of B and C
 };
-template <class T, class I, class O> struct spgemm_values {
+template <class T> struct spgemm_values {
+  using scalar_type = T;
   T alpha;
   const T* a;
   const T* b;
   bool pattern; // no value is read, those of C are 1
+  template <class P> __device__ T factor(P at) const { return pattern ? T{0} : a[at] * alpha; }
+  template <class P> __device__ T value(P at) const { return pattern ? T{0} : __ldg(b + at); }
 };
 
 /// Of rows of one class, or of all.
@@ -36,46 +41,121 @@ struct spgemm_totals {
   class_totals of_class[spgemm::count_classes + 1]; // the last: heavy rows
 };
 
-/// What the analysis says of each row.
-template <class I> struct row_facts {
-  array<std::uint32_t, space::device> products; // 2^32 - 1: that or more
-  array<I, space::device> first, last;          // columns that products can fall on; unset where
-                                                // products are at most few_products
-};
 /// Rows with no more products are never looked at for their span: a table serves as well.
 constexpr std::uint32_t few_products = 32;
 
-/// What decides how a row is made, by what the analysis found.
-template <class I, class O>
-__device__ spgemm::row_work work_of_row(const O* a_rowptr, const std::uint32_t* products,
-                                        const I* first, const I* last, std::int64_t row) {
-  const std::uint32_t many = products[row];
-  return {static_cast<std::int64_t>(a_rowptr[row + 1] - a_rowptr[row]), many,
-          many <= few_products ? std::int64_t{1} << 40 : std::int64_t{last[row]} - first[row] + 1};
-}
+/// What the analysis says of each row, as kernels read it.
+template <class I, class O> struct known_rows {
+  const O* a_rowptr;
+  const std::uint32_t* products; // 2^32 - 1: that or more
+  const I *first, *last;         // columns that products can fall on; unset where products are at
+                                 // most few_products
+  spgemm_thresholds thresholds;
+
+  __device__ spgemm::row_work work(std::int64_t row) const {
+    const std::uint32_t many = products[row];
+    return {static_cast<std::int64_t>(a_rowptr[row + 1] - a_rowptr[row]), many,
+            many <= few_products ? std::int64_t{1} << 40
+                                 : std::int64_t{last[row]} - first[row] + 1};
+  }
+  /// Whether the rows of B that a row needs are short on the mean, and walks may be flat.
+  __device__ bool has_short_rows(std::int64_t row) const {
+    const std::int64_t many = products[row];
+    return many < 0x7fffffff && many < thresholds.flat_length * (a_rowptr[row + 1] - a_rowptr[row]);
+  }
+  __device__ int count_class(std::int64_t row) const {
+    return spgemm::count_class(thresholds, work(row));
+  }
+  __device__ int fill_class(std::int64_t row, std::int64_t entries) const {
+    return spgemm::fill_class(thresholds, work(row), entries);
+  }
+};
+/// The same, owned.
+template <class I, class O> struct row_facts {
+  array<std::uint32_t, space::device> products;
+  array<I, space::device> first, last;
+  const O* a_rowptr = nullptr;
+  spgemm_thresholds thresholds;
+  known_rows<I, O> view() const {
+    return {a_rowptr, products.data(), first.data(), last.data(), thresholds};
+  }
+};
+
+/// What a caller wants to know of the time; null: nothing, and no wait.
+class stage_clock {
+public:
+  stage_clock(const device_context& ctx, spgemm_report* report) : ctx_(ctx), report_(report) {
+    if (report_ != nullptr) restart();
+  }
+  /// The stage that ends here.
+  void lap(double spgemm_report::*stage) {
+    if (report_ == nullptr) return;
+    const auto before = then_;
+    restart();
+    report_->*stage += std::chrono::duration<double>(then_ - before).count();
+  }
+  spgemm_report* report() const { return report_; }
+
+private:
+  void restart() {
+    ctx_.synchronize();
+    then_ = std::chrono::steady_clock::now();
+  }
+  const device_context& ctx_;
+  spgemm_report* report_;
+  std::chrono::steady_clock::time_point then_;
+};
 
 /// Products, spans and totals; waits for the totals.
 template <class I, class O>
 spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                           std::int64_t a_entries, row_facts<I>& facts);
+                           std::int64_t a_entries, const spgemm_thresholds& thresholds,
+                           row_facts<I, O>& facts);
 
 /// C's rows counted into counts[0 .. rows), and the totals of their fill classes; waits for those.
 template <class I, class O>
 spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                         const row_facts<I>& facts, const spgemm_totals& found,
-                         std::int64_t* counts);
+                         const row_facts<I, O>& facts, const spgemm_totals& found,
+                         std::int64_t* counts, stage_clock& clock);
 
 /// The totals of fill classes, of a C whose rowptr is there.
 template <class I, class O, class OC>
 spgemm_totals classify_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                            const row_facts<I>& facts, const spgemm_totals& found,
+                            const row_facts<I, O>& facts, const spgemm_totals& found,
                             const OC* rowptr);
 
-/// Columns and values of C, whose rowptr is there; `refill`: values, the columns are compared.
-/// Waits to know whether every row had the entries that were counted; false if not.
+/// Where the numeric pass puts entries. A pattern that is there already is compared instead of
+/// written.
+template <class T, class I> struct fill_target {
+  I* colind;
+  T* values;
+  bool refill;
+  template <class P> __device__ void put_column(P at, I column, int* wrong) const {
+    if (!refill)
+      colind[at] = column;
+    else if (colind[at] != column)
+      atomicOr(wrong, 1);
+  }
+  template <class P> __device__ void put(P at, I column, T value, int* wrong) const {
+    put_column(at, column, wrong);
+    values[at] = value;
+  }
+};
+
+/// Columns and values of C, whose rowptr is there. Waits to know whether every row had the entries
+/// that were counted; false if not.
 template <class T, class I, class O, class OC>
-bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-               const spgemm_values<T, I, O>& v, const row_facts<I>& facts,
-               const spgemm_totals& found, const OC* rowptr, I* colind, T* values, bool refill);
+bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
+               const row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr,
+               const fill_target<T, I>& target, spgemm_order order, stage_clock& clock);
+
+/// Its heavy rows, those that no table holds; sets *wrong if a row has not the entries that were
+/// counted. In spgemm_fill_heavy.cu.
+template <class I> struct row_list;
+template <class T, class I, class O, class OC>
+void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
+                     const spgemm_values<T>& v, row_list<I> heavy, const known_rows<I, O>& known,
+                     const OC* rowptr, const fill_target<T, I>& target, spgemm_order order,
+                     int* wrong);
 
 } // namespace lacuna::gpu

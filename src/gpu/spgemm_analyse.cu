@@ -16,8 +16,8 @@ template <class V> __device__ V warp_max(V value) {
 
 template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
-    analyse_kernel(const spgemm_factors<I, O> f, int lanes, std::uint32_t* products, I* first,
-                   I* last, spgemm_totals* totals) {
+    analyse_kernel(const spgemm_factors<I, O> f, const spgemm_thresholds thresholds, int lanes,
+                   std::uint32_t* products, I* first, I* last, spgemm_totals* totals) {
   __shared__ block_totals block;
   block.clear();
   const lane_group g(lanes);
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(block_threads)
       largest = max(largest, sum);
       const auto entries = static_cast<std::int64_t>(end - begin),
                  many = static_cast<std::int64_t>(sum);
-      const int c = spgemm::count_class({entries, many, span});
+      const int c = spgemm::count_class(thresholds, {entries, many, span});
       block.add(c, many, entries);
       if (c == 0) longest_merged = max(longest_merged, static_cast<unsigned long long>(entries));
     }
@@ -94,7 +94,10 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class I, class O>
 spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                           std::int64_t a_entries, row_facts<I>& facts) {
+                           std::int64_t a_entries, const spgemm_thresholds& thresholds,
+                           row_facts<I, O>& facts) {
+  facts.a_rowptr = f.a_rowptr;
+  facts.thresholds = thresholds;
   facts.products = array<std::uint32_t, space::device>(ctx, f.rows);
   facts.first = array<I, space::device>(ctx, f.rows);
   facts.last = array<I, space::device>(ctx, f.rows);
@@ -105,7 +108,8 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
     int lanes = 1;
     while (lanes < 32 && 2 * lanes * f.rows < a_entries) lanes *= 2;
     analyse_kernel<<<resident_blocks(ctx, f.rows * lanes, 8), block_threads, 0, ctx.stream()>>>(
-        f, lanes, facts.products.data(), facts.first.data(), facts.last.data(), totals.data());
+        f, thresholds, lanes, facts.products.data(), facts.first.data(), facts.last.data(),
+        totals.data());
     check_launch("analyse_kernel");
   }
   spgemm_totals found{};
@@ -115,7 +119,8 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
 
 #define LACUNA_INSTANTIATE(I, O)                                                                   \
   template spgemm_totals analyse_rows<I, O>(const device_context&, const spgemm_factors<I, O>&,    \
-                                            std::int64_t, row_facts<I>&);
+                                            std::int64_t, const spgemm_thresholds&,                \
+                                            row_facts<I, O>&);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::gpu

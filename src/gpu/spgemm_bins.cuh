@@ -2,6 +2,8 @@
 // each class at once, so that neighbours stay together.
 #pragma once
 
+#include <bit>
+
 #include <cuda/std/limits>
 
 #include "gpu/spgemm.cuh"
@@ -85,10 +87,11 @@ __global__ void __launch_bounds__(1024)
 template <class I> class row_bins {
 public:
   template <class ClassOf>
-  row_bins(const device_context& ctx, std::int64_t rows, const spgemm_totals& totals, int classes,
-           const ClassOf& class_of) {
+  row_bins(const device_context& ctx, std::int64_t rows, const spgemm_thresholds& thresholds,
+           const spgemm_totals& totals, int classes, const ClassOf& class_of) {
     const spgemm::class_plan plan = spgemm::plan_classes(
-        [&](int c) { return static_cast<std::int64_t>(totals.of_class[c].rows); }, classes);
+        thresholds, [&](int c) { return static_cast<std::int64_t>(totals.of_class[c].rows); },
+        classes);
     for (int c = 0; c <= classes; ++c) {
       class_totals& to = totals_[plan.of[c]];
       to.rows += totals.of_class[c].rows;
@@ -203,20 +206,27 @@ template <class Kernel> void allow_shared(Kernel* kernel, std::size_t bytes) {
 struct group_shape {
   int lanes, threads;
   std::size_t bytes; // of shared memory a block
+  bool flat;         // several rows of B at a time
 };
-inline group_shape shape_of(const device_context& ctx, int slots, std::size_t slot_bytes,
-                            const class_totals& of, unsigned long long longest_b) {
+inline group_shape shape_of(const device_context& ctx, const spgemm_thresholds& thresholds,
+                            int slots, std::size_t slot_bytes, const class_totals& of,
+                            unsigned long long longest_b) {
   const double rows = static_cast<double>(of.rows), entries = static_cast<double>(of.entries);
   const double mean = entries > 0 ? static_cast<double>(of.products) / entries : 1;
   const double per_row = rows > 0 ? entries / rows : 1;
   // Lanes sort what they own in registers, 6 entries each at most; larger tables a warp's.
   const int least = slots <= 32 ? 4 : slots <= 64 ? 8 : 32;
-  const int lanes = spgemm::choose_group(mean, static_cast<double>(longest_b), per_row, least);
+  const int lanes =
+      thresholds.lanes > 0
+          ? std::clamp(static_cast<int>(std::bit_floor(static_cast<unsigned>(thresholds.lanes))),
+                       least, 32)
+          : spgemm::choose_group(mean, static_cast<double>(longest_b), per_row, least);
   const std::size_t most = ctx.properties().shared_bytes_per_block;
   int threads = 256;
   while (threads > 32 && slots * slot_bytes * static_cast<std::size_t>(threads / lanes) > most)
     threads /= 2;
-  return {lanes, threads, slots * slot_bytes * static_cast<std::size_t>(threads / lanes)};
+  return {lanes, threads, slots * slot_bytes * static_cast<std::size_t>(threads / lanes),
+          least == 32 && mean < static_cast<double>(thresholds.flat_length)};
 }
 
 /// Blocks for `rows` groups: four times what the device holds at once, so that no block is alone at

@@ -1,16 +1,16 @@
 // The symbolic pass: how many entries each row of C has. A group of lanes owns a row and finds its
 // distinct columns in a table in shared memory, or in a bit for each column of its span where that
 // is smaller. Heavy rows: a block each, bits in windows of what shared memory holds.
-#include "gpu/parts/hash.cuh"
 #include "gpu/parts/load.cuh"
-#include "gpu/spgemm_bins.cuh"
+#include "gpu/spgemm_walk.cuh"
 
 namespace lacuna::gpu {
 namespace {
 
 /// Adds a counted row to the totals of its fill class.
-__device__ void note_row(block_totals& block, const spgemm::row_work& row, std::int64_t entries) {
-  block.add(spgemm::fill_class(row, entries), row.products, row.a_entries);
+__device__ void note_row(block_totals& block, const spgemm_thresholds& thresholds,
+                         const spgemm::row_work& row, std::int64_t entries) {
+  block.add(spgemm::fill_class(thresholds, row, entries), row.products, row.a_entries);
 }
 /// Adds up what the lanes of each warp counted.
 __device__ void add_entries(spgemm_totals* totals, unsigned long long entries) {
@@ -18,52 +18,11 @@ __device__ void add_entries(spgemm_totals* totals, unsigned long long entries) {
   if (threadIdx.x % 32 == 0 && entries != 0) atomicAdd(&totals->entries, entries);
 }
 
-/// Calls take(column) for each product of `left` entries of A from `begin` on, which the group
-/// owns; lanes lie along B's rows.
-template <class I, class O, class Take>
-__device__ void walk_columns(const spgemm_factors<I, O>& f, const lane_group& g, O begin, O left,
-                             const Take& take) {
-  for (; __any_sync(whole_warp, left > 0); left -= g.size, begin += g.size) {
-    O b = 0, length = 0;
-    if (g.lane < left) {
-      const I j = f.a_colind[begin + g.lane];
-      b = f.b_rowptr[j];
-      length = f.b_rowptr[j + 1] - b;
-    }
-    const int count = __reduce_max_sync(
-        whole_warp, static_cast<int>(max(O{0}, min(static_cast<O>(g.size), left))));
-    // Of the next row of B: what this lane has first is on its way before this row is used.
-    O next = 0, next_left = 0; // next_left: entries from this lane's first on
-    I column = 0;
-    const auto ask = [&](int t) {
-      next = g.from(b, t) + g.lane;
-      next_left = g.from(length, t) - g.lane;
-      if (next_left > 0) column = __ldg(f.b_colind + next);
-    };
-    ask(0);
-    for (int t = 0; t < count; ++t) {
-      O at = next, here_left = next_left;
-      I here = column;
-      if (t + 1 < count) ask(t + 1);
-      while (__any_sync(whole_warp, here_left > 0)) {
-        const I now = here;
-        if (here_left > g.size) {
-          at += g.size;
-          here = __ldg(f.b_colind + at);
-        }
-        if (here_left > 0) take(now);
-        here_left -= g.size;
-      }
-    }
-  }
-}
-
 /// A thread a row: the rows of B that it needs are merged.
 template <int most, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     count_merged_kernel(const spgemm_factors<I, O> f, row_list<I> list,
-                        const std::uint32_t* products, const I* first, const I* last,
-                        std::int64_t* counts, spgemm_totals* totals) {
+                        const known_rows<I, O> known, std::int64_t* counts, spgemm_totals* totals) {
   __shared__ block_totals block;
   block.clear();
   unsigned long long entries = 0;
@@ -76,18 +35,18 @@ __global__ void __launch_bounds__(block_threads)
     for (I column; rows.next(column); ++found) rows.leave(column);
     counts[row] = found;
     entries += static_cast<unsigned long long>(found);
-    note_row(block, work_of_row(f.a_rowptr, products, first, last, row), found);
+    note_row(block, known.thresholds, known.work(row), found);
   }
   __syncwarp();
   add_entries(totals, entries);
   block.flush(totals);
 }
 
-template <class I, class O>
+/// flat: lanes are 32.
+template <bool flat, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     count_rows_kernel(const spgemm_factors<I, O> f, row_list<I> list, int lanes, int slots,
-                      const std::uint32_t* products, const I* first, const I* last,
-                      std::int64_t* counts, spgemm_totals* totals) {
+                      const known_rows<I, O> known, std::int64_t* counts, spgemm_totals* totals) {
   extern __shared__ __align__(16) unsigned char shared[];
   const lane_group g(lanes);
   const int group = static_cast<int>(threadIdx.x) / lanes;
@@ -104,10 +63,10 @@ __global__ void __launch_bounds__(block_threads)
     const bool inside = i < list.count;
     const std::int64_t row = inside ? list[i] : 0;
     const O begin = f.a_rowptr[row], end = inside ? f.a_rowptr[row + 1] : begin;
-    const spgemm::row_work work = work_of_row(f.a_rowptr, products, first, last, row);
+    const spgemm::row_work work = known.work(row);
     const std::int64_t many = inside ? work.products : 0, span = work.span;
     const bool counted = end - begin <= 1 || many == 0; // nothing can coincide
-    const bool by_bits = (span + 31) / 32 <= slots;
+    const bool by_bits = known.thresholds.spans && (span + 31) / 32 <= slots;
     // Few products need few of the slots: less to clear.
     int used = by_bits ? static_cast<int>((span + 31) / 32) : spgemm::least_slots;
     if (!by_bits)
@@ -121,16 +80,25 @@ __global__ void __launch_bounds__(block_threads)
       }
     __syncwarp();
     unsigned found = 0;
-    const I base = by_bits && !counted ? first[row] : I{0};
+    const I base = by_bits && !counted ? known.first[row] : I{0};
     const int shift = __clz(used) + 1;
-    walk_columns(f, g, begin, counted ? O{0} : static_cast<O>(end - begin), [&](I column) {
+    const auto take = [&](I column) {
       if (by_bits) {
         const unsigned at = static_cast<unsigned>(column - base), bit = 1u << (at & 31);
         if ((bits[at >> 5] & bit) == 0) atomicOr(bits + (at >> 5), bit);
       } else {
         found += find_slot(keys, shift, column).is_new ? 1 : 0;
       }
-    });
+    };
+    const O to_walk = counted ? O{0} : static_cast<O>(end - begin);
+    if constexpr (flat)
+      walk_flat(
+          f, columns_only{}, begin, to_walk, [&](O k) { return whole_row(f, columns_only{}, k); },
+          [&](bool there, I column, int) {
+            if (there) take(column);
+          });
+    else
+      walk_along(f, columns_only{}, g, begin, to_walk, [&](I column, int) { take(column); });
     __syncwarp();
     if (by_bits && !counted)
       for (int w = g.lane; w < used; w += lanes) found += __popc(bits[w]);
@@ -140,7 +108,7 @@ __global__ void __launch_bounds__(block_threads)
     if (g.lane == 0 && inside) {
       counts[row] = found;
       entries += found;
-      note_row(block, work, found);
+      note_row(block, known.thresholds, work, found);
     }
     __syncwarp();
   }
@@ -152,17 +120,16 @@ __global__ void __launch_bounds__(block_threads)
 template <class I, class O>
 __global__ void __launch_bounds__(1024)
     count_heavy_kernel(const spgemm_factors<I, O> f, row_list<I> list, std::int64_t window,
-                       const std::uint32_t* products, const I* first, const I* last,
-                       std::int64_t* counts, spgemm_totals* totals) {
+                       const known_rows<I, O> known, std::int64_t* counts, spgemm_totals* totals) {
   extern __shared__ __align__(16) unsigned bits[];
   __shared__ unsigned set; // bits of the window
   __shared__ block_totals block;
   block.clear();
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int warps = static_cast<int>(blockDim.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t row = list[blockIdx.x];
   const O begin = f.a_rowptr[row], end = f.a_rowptr[row + 1];
-  const std::int64_t low = first[row], high = last[row];
+  const bool flat = known.has_short_rows(row);
+  const std::int64_t low = known.first[row], high = known.last[row];
   unsigned long long total = 0;
   for (std::int64_t base = low; base <= high; base += window) {
     const std::int64_t width = min(window, high + 1 - base);
@@ -172,33 +139,27 @@ __global__ void __launch_bounds__(1024)
     if (threadIdx.x == 0) set = 0;
     __syncthreads();
     unsigned mine = 0;
-    for (std::int64_t a = begin + warp; a < end; a += warps) {
-      const I j = f.a_colind[a];
-      O b = f.b_rowptr[j];
-      const O e = f.b_rowptr[j + 1];
-      if (low < base) b = first_from(f.b_colind, b, e, base);
-      for (std::int64_t k = std::int64_t{b} + lane; k < e; k += 32) {
-        const std::int64_t at = f.b_colind[k] - base;
-        if (at >= width) break;
-        const unsigned bit = 1u << (at & 31);
-        if ((bits[at >> 5] & bit) == 0 && (atomicOr(bits + (at >> 5), bit) & bit) == 0) ++mine;
-      }
-      __syncwarp();
-      if (__any_sync(whole_warp, mine != 0)) {
-        mine = warp_sum(mine);
-        if (lane == 0) atomicAdd(&set, mine);
-        mine = 0;
-      }
-      if (*static_cast<volatile unsigned*>(&set) == width) break;
-    }
+    walk_window(
+        f, begin, end, flat, low < base, base, width,
+        [&](std::int64_t at) {
+          const unsigned bit = 1u << (at & 31);
+          if ((bits[at >> 5] & bit) == 0 && (atomicOr(bits + (at >> 5), bit) & bit) == 0) ++mine;
+        },
+        [&] {
+          if (__any_sync(whole_warp, mine != 0)) {
+            mine = warp_sum(mine);
+            if (lane == 0) atomicAdd(&set, mine);
+            mine = 0;
+          }
+          return *static_cast<volatile unsigned*>(&set) == width;
+        });
     __syncthreads();
     total += set;
     __syncthreads();
   }
   if (threadIdx.x == 0) {
     counts[row] = static_cast<std::int64_t>(total);
-    note_row(block, work_of_row(f.a_rowptr, products, first, last, row),
-             static_cast<std::int64_t>(total));
+    note_row(block, known.thresholds, known.work(row), static_cast<std::int64_t>(total));
     atomicAdd(&totals->entries, total);
   }
   block.flush(totals);
@@ -206,16 +167,16 @@ __global__ void __launch_bounds__(1024)
 
 template <class I, class O, class OC>
 __global__ void __launch_bounds__(block_threads)
-    classify_kernel(const spgemm_factors<I, O> f, const std::uint32_t* products, const I* first,
-                    const I* last, const OC* rowptr, spgemm_totals* totals) {
+    classify_kernel(std::int64_t rows, const known_rows<I, O> known, const OC* rowptr,
+                    spgemm_totals* totals) {
   __shared__ block_totals block;
   block.clear();
   unsigned long long entries = 0;
-  for (std::int64_t row = thread_index(); row < f.rows;
+  for (std::int64_t row = thread_index(); row < rows;
        row += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
     const auto here = static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]);
     entries += static_cast<unsigned long long>(here);
-    note_row(block, work_of_row(f.a_rowptr, products, first, last, row), here);
+    note_row(block, known.thresholds, known.work(row), here);
   }
   __syncwarp();
   add_entries(totals, entries);
@@ -236,34 +197,32 @@ spgemm_totals with_counted(const device_context& ctx, const spgemm_totals& found
 
 template <class I, class O, class OC>
 spgemm_totals classify_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                            const row_facts<I>& facts, const spgemm_totals& found,
+                            const row_facts<I, O>& facts, const spgemm_totals& found,
                             const OC* rowptr) {
   array<spgemm_totals, space::device> totals(ctx, 1);
   check(cudaMemsetAsync(totals.data(), 0, sizeof(spgemm_totals), ctx.stream()), "classify_rows");
   classify_kernel<<<resident_blocks(ctx, f.rows, 8), block_threads, 0, ctx.stream()>>>(
-      f, facts.products.data(), facts.first.data(), facts.last.data(), rowptr, totals.data());
+      f.rows, facts.view(), rowptr, totals.data());
   check_launch("classify_kernel");
   return with_counted(ctx, found, totals);
 }
 
 template <class I, class O>
 spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                         const row_facts<I>& facts, const spgemm_totals& found,
-                         std::int64_t* counts) {
+                         const row_facts<I, O>& facts, const spgemm_totals& found,
+                         std::int64_t* counts, stage_clock& clock) {
   array<spgemm_totals, space::device> totals(ctx, 1);
   check(cudaMemsetAsync(totals.data(), 0, sizeof(spgemm_totals), ctx.stream()), "count_rows");
-  const std::uint32_t* products = facts.products.data();
-  const I *first = facts.first.data(), *last = facts.last.data();
-  const row_bins<I> bins(ctx, f.rows, found, spgemm::count_classes,
-                         [=, a_rowptr = f.a_rowptr] __device__(std::int64_t row) {
-                           return spgemm::count_class(
-                               work_of_row(a_rowptr, products, first, last, row));
-                         });
+  const known_rows<I, O> known = facts.view();
+  const spgemm_thresholds& thresholds = facts.thresholds;
+  const row_bins<I> bins(ctx, f.rows, thresholds, found, spgemm::count_classes,
+                         [=] __device__(std::int64_t row) { return known.count_class(row); });
+  clock.lap(&spgemm_report::bin_for_count);
   if (const row_list<I> merged = bins[0]; merged.count > 0) {
     with_merged(found.longest_merged, [&](auto most) {
       count_merged_kernel<most()>
           <<<resident_blocks(ctx, merged.count, 16), block_threads, 0, ctx.stream()>>>(
-              f, merged, products, first, last, counts, totals.data());
+              f, merged, known, counts, totals.data());
     });
     check_launch("count_merged_kernel");
   }
@@ -271,11 +230,13 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
     const row_list<I> list = bins[c];
     if (list.count == 0) continue;
     const int slots = spgemm::slots_of(c);
-    const group_shape shape = shape_of(ctx, slots, sizeof(I), bins.totals(c), found.longest_b);
-    allow_shared(count_rows_kernel<I, O>, shape.bytes);
-    count_rows_kernel<<<blocks_of_groups(ctx, list.count, shape), shape.threads, shape.bytes,
-                        ctx.stream()>>>(f, list, shape.lanes, slots, products, first, last, counts,
-                                        totals.data());
+    const group_shape shape =
+        shape_of(ctx, thresholds, slots, sizeof(I), bins.totals(c), found.longest_b);
+    auto* const kernel =
+        shape.flat ? count_rows_kernel<true, I, O> : count_rows_kernel<false, I, O>;
+    allow_shared(kernel, shape.bytes);
+    kernel<<<blocks_of_groups(ctx, list.count, shape), shape.threads, shape.bytes, ctx.stream()>>>(
+        f, list, shape.lanes, slots, known, counts, totals.data());
     check_launch("count_rows_kernel");
   }
   if (const row_list<I> heavy = bins[spgemm::count_classes]; heavy.count > 0) {
@@ -283,17 +244,18 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
     const std::size_t bytes = ctx.properties().shared_bytes_per_block / 2 / 1024 * 1024 - 1024;
     allow_shared(count_heavy_kernel<I, O>, bytes);
     count_heavy_kernel<<<static_cast<unsigned>(heavy.count), 1024, bytes, ctx.stream()>>>(
-        f, heavy, static_cast<std::int64_t>(bytes) * 8, products, first, last, counts,
-        totals.data());
+        f, heavy, static_cast<std::int64_t>(bytes) * 8, known, counts, totals.data());
     check_launch("count_heavy_kernel");
   }
-  return with_counted(ctx, found, totals);
+  const spgemm_totals counted = with_counted(ctx, found, totals);
+  clock.lap(&spgemm_report::count);
+  return counted;
 }
 
 #define LACUNA_CLASSIFY(I, O, OC)                                                                  \
-  template spgemm_totals classify_rows<I, O, OC>(const device_context&,                            \
-                                                 const spgemm_factors<I, O>&, const row_facts<I>&, \
-                                                 const spgemm_totals&, const OC*);
+  template spgemm_totals classify_rows<I, O, OC>(                                                  \
+      const device_context&, const spgemm_factors<I, O>&, const row_facts<I, O>&,                  \
+      const spgemm_totals&, const OC*);
 LACUNA_CLASSIFY(std::int32_t, std::int32_t, std::int32_t)
 LACUNA_CLASSIFY(std::int32_t, std::int32_t, std::int64_t)
 LACUNA_CLASSIFY(std::int32_t, std::int64_t, std::int64_t)
@@ -302,8 +264,8 @@ LACUNA_CLASSIFY(std::int64_t, std::int32_t, std::int64_t)
 LACUNA_CLASSIFY(std::int64_t, std::int64_t, std::int64_t)
 #define LACUNA_INSTANTIATE(I, O)                                                                   \
   template spgemm_totals count_rows<I, O>(const device_context&, const spgemm_factors<I, O>&,      \
-                                          const row_facts<I>&, const spgemm_totals&,               \
-                                          std::int64_t*);
+                                          const row_facts<I, O>&, const spgemm_totals&,            \
+                                          std::int64_t*, stage_clock&);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::gpu

@@ -4,65 +4,14 @@
 // are spgemm_fill_heavy.cu's.
 #include <cub/warp/warp_merge_sort.cuh>
 
-#include "gpu/parts/hash.cuh"
 #include "gpu/parts/load.cuh"
-#include "gpu/spgemm_fill.cuh"
+#include "gpu/spgemm_walk.cuh"
 
 namespace lacuna::gpu {
 namespace {
 
 /// -0 + p is p for every p, -0 too: a first product is stored as it is.
 template <class T> __device__ T nothing() { return -T{0}; }
-
-/// Calls take(column, product) for each product of `left` entries of A from `begin` on, in their
-/// order; lanes lie along B's rows.
-template <class T, class I, class O, class Take>
-__device__ void walk_products(const spgemm_factors<I, O>& f, const spgemm_values<T, I, O>& v,
-                              const lane_group& g, O begin, O left, const Take& take) {
-  for (; __any_sync(whole_warp, left > 0); left -= g.size, begin += g.size) {
-    O b = 0, length = 0;
-    T factor{0};
-    if (g.lane < left) {
-      const I j = f.a_colind[begin + g.lane];
-      if (!v.pattern) factor = v.a[begin + g.lane] * v.alpha;
-      b = f.b_rowptr[j];
-      length = f.b_rowptr[j + 1] - b;
-    }
-    const int count = __reduce_max_sync(
-        whole_warp, static_cast<int>(max(O{0}, min(static_cast<O>(g.size), left))));
-    // Of the next row of B: what this lane has first is on its way before this row is used.
-    O next = 0, next_left = 0; // next_left: entries from this lane's first on
-    I column = 0;
-    T value{0};
-    const auto ask = [&](int t) {
-      next = g.from(b, t) + g.lane;
-      next_left = g.from(length, t) - g.lane;
-      if (next_left <= 0) return;
-      column = __ldg(f.b_colind + next);
-      if (!v.pattern) value = __ldg(v.b + next);
-    };
-    ask(0);
-    for (int t = 0; t < count; ++t) {
-      const T scale = g.from(factor, t);
-      O at = next, here_left = next_left;
-      I here = column;
-      T there = value;
-      if (t + 1 < count) ask(t + 1);
-      while (__any_sync(whole_warp, here_left > 0)) {
-        const I now = here;
-        const T product = scale * there;
-        if (here_left > g.size) {
-          at += g.size;
-          here = __ldg(f.b_colind + at);
-          if (!v.pattern) there = __ldg(v.b + at);
-        }
-        if (here_left > 0) take(now, product);
-        here_left -= g.size;
-      }
-      __syncwarp(); // the next row of B finds these sums
-    }
-  }
-}
 
 /// Moves the used ones of `slots` slots to the front, in their order; returns how many there are.
 template <class T, class I>
@@ -195,8 +144,8 @@ constexpr int merging_threads = 128;
 /// A thread a row: the rows of B that it needs are merged, sums formed in A's order.
 template <int most, class T, class I, class O, class OC>
 __global__ void __launch_bounds__(merging_threads)
-    fill_merged_kernel(const spgemm_factors<I, O> f, const spgemm_values<T, I, O> v,
-                       row_list<I> list, const OC* rowptr, fill_target<T, I> c, int* wrong) {
+    fill_merged_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> list,
+                       const OC* rowptr, fill_target<T, I> c, int* wrong) {
   __shared__ staged_entries<T, I> of_warp[merging_threads / 32];
   staged_entries<T, I>& staged = of_warp[threadIdx.x / 32];
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -210,8 +159,7 @@ __global__ void __launch_bounds__(merging_threads)
     merged_rows<most, I, O> rows(f, begin, count);
     T scale[most];
 #pragma unroll
-    for (int u = 0; u < most; ++u)
-      scale[u] = u < count && !v.pattern ? v.a[begin + u] * v.alpha : T{0};
+    for (int u = 0; u < most; ++u) scale[u] = u < count ? v.factor(begin + u) : T{0};
     OC to = rowptr[row];
     const OC end = inside ? rowptr[row + 1] : to;
     bool more = true;
@@ -246,12 +194,19 @@ __global__ void __launch_bounds__(merging_threads)
   }
 }
 
-/// items: entries a lane sorts; 0: by rank.
-template <int items, class T, class I, class O, class OC>
+/// How a group meets products of one column.
+enum class walk {
+  along,  ///< one row of B at a time: never at once
+  flat,   ///< several rows of B at a time: added in A's order
+  relaxed ///< the same, with atomics
+};
+
+/// items: entries a lane sorts; 0: by rank. Walks other than `along` are a whole warp's.
+template <int items, walk how, class T, class I, class O, class OC>
 __global__ void __launch_bounds__(block_threads)
-    fill_rows_kernel(const spgemm_factors<I, O> f, const spgemm_values<T, I, O> v, row_list<I> list,
-                     int lanes, int slots, const std::uint32_t* products, const I* first,
-                     const I* last, const OC* rowptr, fill_target<T, I> c, int* wrong) {
+    fill_rows_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> list,
+                     int lanes, int slots, const known_rows<I, O> known, const OC* rowptr,
+                     fill_target<T, I> c, int* wrong) {
   extern __shared__ __align__(16) unsigned char shared[];
   const lane_group g(lanes);
   const int group = static_cast<int>(threadIdx.x) / lanes;
@@ -272,13 +227,14 @@ __global__ void __launch_bounds__(block_threads)
     const bool copied = end - begin <= 1;
     if (copied && begin < end) { // a row of B, scaled
       const I j = f.a_colind[begin];
-      const T scale = v.pattern ? T{0} : v.a[begin] * v.alpha;
+      const T scale = v.factor(begin);
       const O b = f.b_rowptr[j], e = f.b_rowptr[j + 1];
       for (std::int64_t k = std::int64_t{b} + g.lane; k < e; k += lanes)
-        c.put(to + static_cast<OC>(k - b), f.b_colind[k], v.pattern ? T{1} : scale * v.b[k], wrong);
+        c.put(to + static_cast<OC>(k - b), f.b_colind[k], v.pattern ? T{1} : scale * v.value(k),
+              wrong);
     }
-    const std::int64_t span = copied ? 0 : work_of_row(f.a_rowptr, products, first, last, row).span;
-    const bool direct = span <= slots;
+    const std::int64_t span = copied ? 0 : known.work(row).span;
+    const bool direct = known.thresholds.spans && span <= slots;
     const std::int64_t needed = direct ? span : spgemm::slots_for(expected);
     int used = copied ? 0 : spgemm::least_slots;
     if (!copied)
@@ -288,18 +244,30 @@ __global__ void __launch_bounds__(block_threads)
       sums[s] = nothing<T>();
     }
     __syncwarp();
-    const I base = direct && !copied ? first[row] : I{0};
+    const I base = direct && !copied ? known.first[row] : I{0};
     const int shift = __clz(used) + 1;
-    walk_products(f, v, g, begin, copied ? O{0} : static_cast<O>(end - begin),
-                  [&](I column, T product) {
-                    if (direct) {
-                      const int s = static_cast<int>(column - base);
-                      keys[s] = column;
-                      sums[s] += product;
-                    } else {
-                      sums[find_slot(keys, shift, column).slot] += product;
-                    }
-                  });
+    const auto slot_of = [&](I column) {
+      if (!direct) return find_slot(keys, shift, column).slot;
+      const auto slot = static_cast<unsigned>(column - base);
+      keys[slot] = column;
+      return slot;
+    };
+    const O to_walk = copied ? O{0} : static_cast<O>(end - begin);
+    if constexpr (how == walk::along)
+      walk_along(f, v, g, begin, to_walk,
+                 [&](I column, T product) { sums[slot_of(column)] += product; });
+    else
+      walk_flat(
+          f, v, begin, to_walk, [&](O k) { return whole_row(f, v, k); },
+          [&](bool there, I column, T product) {
+            const unsigned slot = there ? slot_of(column) : whole_warp - g.lane;
+            if constexpr (how == walk::relaxed) {
+              if (there) atomicAdd(sums + slot, product);
+            } else {
+              add_in_order(there, slot, [&] { sums[slot] += product; });
+            }
+          });
+    __syncwarp();
     int count = compact(g, keys, sums, used);
     if (!copied && count != expected) {
       if (g.lane == 0) atomicOr(wrong, 1);
@@ -337,20 +305,17 @@ __global__ void __launch_bounds__(block_threads)
 } // namespace
 
 template <class T, class I, class O, class OC>
-bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-               const spgemm_values<T, I, O>& v, const row_facts<I>& facts,
-               const spgemm_totals& found, const OC* rowptr, I* colind, T* values, bool refill) {
-  const fill_target<T, I> target{colind, values, refill};
+bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
+               const row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr,
+               const fill_target<T, I>& target, spgemm_order order, stage_clock& clock) {
   array<int, space::device> wrong(ctx, 1);
   check(cudaMemsetAsync(wrong.data(), 0, sizeof(int), ctx.stream()), "fill_rows");
-  const std::uint32_t* products = facts.products.data();
-  const I *first = facts.first.data(), *last = facts.last.data();
-  const row_bins<I> bins(ctx, f.rows, found, spgemm::fill_classes,
-                         [=, a_rowptr = f.a_rowptr] __device__(std::int64_t row) {
-                           return spgemm::fill_class(
-                               work_of_row(a_rowptr, products, first, last, row),
-                               static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]));
-                         });
+  const known_rows<I, O> known = facts.view();
+  const row_bins<I> bins(
+      ctx, f.rows, facts.thresholds, found, spgemm::fill_classes, [=] __device__(std::int64_t row) {
+        return known.fill_class(row, static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]));
+      });
+  clock.lap(&spgemm_report::bin_for_fill);
   if (const row_list<I> merged = bins[0]; merged.count > 0) {
     with_merged(found.longest_merged, [&](auto most) {
       fill_merged_kernel<most()>
@@ -363,12 +328,17 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
     const row_list<I> list = bins[c];
     if (list.count == 0) return;
     const int slots = spgemm::slots_of(c);
-    const group_shape shape =
-        shape_of(ctx, slots, sizeof(I) + sizeof(T), bins.totals(c), found.longest_b);
-    auto* const kernel = fill_rows_kernel<items(), T, I, O, OC>;
+    const group_shape shape = shape_of(ctx, facts.thresholds, slots, sizeof(I) + sizeof(T),
+                                       bins.totals(c), found.longest_b);
+    auto* kernel = fill_rows_kernel<items(), walk::along, T, I, O, OC>;
+    if constexpr (items() > 0)
+      if (shape.flat)
+        kernel = order == spgemm_order::relaxed
+                     ? fill_rows_kernel<items(), walk::relaxed, T, I, O, OC>
+                     : fill_rows_kernel<items(), walk::flat, T, I, O, OC>;
     allow_shared(kernel, shape.bytes);
     kernel<<<blocks_of_groups(ctx, list.count, shape), shape.threads, shape.bytes, ctx.stream()>>>(
-        f, v, list, shape.lanes, slots, products, first, last, rowptr, target, wrong.data());
+        f, v, list, shape.lanes, slots, known, rowptr, target, wrong.data());
     check_launch("fill_rows_kernel");
   };
   using std::integral_constant;
@@ -380,16 +350,23 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
   launch(integral_constant<int, 24>{}, 6);
 
   if (const row_list<I> heavy = bins[spgemm::fill_classes]; heavy.count > 0)
-    fill_heavy_rows<T, I, O, OC>(ctx, f, v, heavy, first, last, rowptr, target, wrong.data());
+    fill_heavy_rows<T, I, O, OC>(ctx, f, v, heavy, known, rowptr, target, order, wrong.data());
   int failed = 0;
   read_back(ctx, &failed, wrong.data(), 1);
+  clock.lap(&spgemm_report::fill);
+  if (spgemm_report* const report = clock.report()) {
+    report->merged_rows = bins[0].count;
+    report->heavy_rows = bins[spgemm::fill_classes].count;
+    report->table_rows = f.rows - report->merged_rows - report->heavy_rows;
+  }
   return failed == 0;
 }
 
 #define LACUNA_FILL(T, I, O, OC)                                                                   \
   template bool fill_rows<T, I, O, OC>(const device_context&, const spgemm_factors<I, O>&,         \
-                                       const spgemm_values<T, I, O>&, const row_facts<I>&,         \
-                                       const spgemm_totals&, const OC*, I*, T*, bool);
+                                       const spgemm_values<T>&, const row_facts<I, O>&,            \
+                                       const spgemm_totals&, const OC*, const fill_target<T, I>&,  \
+                                       spgemm_order, stage_clock&);
 #define LACUNA_INSTANTIATE(T)                                                                      \
   LACUNA_FILL(T, std::int32_t, std::int32_t, std::int32_t)                                         \
   LACUNA_FILL(T, std::int32_t, std::int32_t, std::int64_t)                                         \

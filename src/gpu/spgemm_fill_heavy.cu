@@ -1,8 +1,7 @@
 // Heavy rows of the numeric pass, by ranges of columns: a block a range, a sum a column in shared
 // memory. A's entries come in their order, so every entry's products are added in A's order.
-#include "gpu/parts/hash.cuh"
 #include "gpu/parts/load.cuh"
-#include "gpu/spgemm_fill.cuh"
+#include "gpu/spgemm_walk.cuh"
 
 namespace lacuna::gpu {
 namespace {
@@ -14,7 +13,7 @@ constexpr int most_range_columns = 8192;
 template <class I, class O>
 __global__ void __launch_bounds__(1024)
     count_ranges_kernel(const spgemm_factors<I, O> f, row_list<I> list, int range_columns,
-                        std::int64_t ranges, int ranges_at_once, const I* first, const I* last,
+                        std::int64_t ranges, int ranges_at_once, const known_rows<I, O> known,
                         std::uint32_t* counts) {
   extern __shared__ __align__(16) unsigned bits[];
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
@@ -22,7 +21,8 @@ __global__ void __launch_bounds__(1024)
   const std::int64_t row = list[blockIdx.x];
   counts += ranges * blockIdx.x;
   const O begin = f.a_rowptr[row], end = f.a_rowptr[row + 1];
-  const std::int64_t low = first[row] / range_columns, high = last[row] / range_columns;
+  const std::int64_t low = known.first[row] / range_columns, high = known.last[row] / range_columns;
+  const bool flat = known.has_short_rows(row);
   for (std::int64_t r = threadIdx.x; r < ranges; r += blockDim.x)
     if (r < low || r > high) counts[r] = 0;
   for (std::int64_t range = low; range <= high; range += ranges_at_once) {
@@ -32,18 +32,13 @@ __global__ void __launch_bounds__(1024)
     for (int w = static_cast<int>(threadIdx.x); w < width / 32; w += static_cast<int>(blockDim.x))
       bits[w] = 0;
     __syncthreads();
-    for (std::int64_t a = begin + warp; a < end; a += warps) {
-      const I j = f.a_colind[a];
-      O b = f.b_rowptr[j];
-      const O e = f.b_rowptr[j + 1];
-      if (range > low) b = first_from(f.b_colind, b, e, base);
-      for (std::int64_t k = std::int64_t{b} + lane; k < e; k += 32) {
-        const std::int64_t at = f.b_colind[k] - base;
-        if (at >= width) break;
-        const unsigned bit = 1u << (at & 31);
-        if ((bits[at >> 5] & bit) == 0) atomicOr(bits + (at >> 5), bit);
-      }
-    }
+    walk_window(
+        f, begin, end, flat, range > low, base, width,
+        [&](std::int64_t at) {
+          const unsigned bit = 1u << (at & 31);
+          if ((bits[at >> 5] & bit) == 0) atomicOr(bits + (at >> 5), bit);
+        },
+        [] { return false; });
     __syncthreads();
     for (int r = warp; r < here; r += warps) {
       unsigned found = 0;
@@ -67,108 +62,315 @@ __device__ inline bool is_untouched(float v) {
   return __float_as_int(v) == static_cast<int>(0xffa5ca1eu);
 }
 
-/// A block a range of a heavy row's columns: a sum for each column in shared memory; A's entries in
-/// their order, the part of B's row that falls into the range by all threads at once.
-template <class T, class I, class O, class OC>
-__global__ void __launch_bounds__(block_threads)
-    fill_ranges_kernel(const spgemm_factors<I, O> f, const spgemm_values<T, I, O> v,
-                       row_list<I> list, int range_columns, std::int64_t ranges,
-                       const std::uint32_t* counts, const OC* rowptr, fill_target<T, I> target,
-                       int* wrong) {
-  extern __shared__ __align__(16) unsigned char shared[];
-  T* const sums = reinterpret_cast<T*>(shared);
-  __shared__ O begin_of[block_threads], end_of[block_threads];
-  __shared__ T factor_of[block_threads];
-  __shared__ unsigned of_warp[block_threads / 32 + 1];
+/// Sums of a range's columns, as they are made.
+template <class T> struct range_sums {
+  T* sums;
+  /// No other thread has this column now.
+  __device__ void add(int column, T product) const {
+    T& sum = sums[column];
+    sum = is_untouched(sum) ? product : sum + product;
+  }
+  /// Others may: nothing is said of the order.
+  __device__ void add_relaxed(int column, T product) const {
+    if (is_untouched(*static_cast<volatile T*>(sums + column)) && set_first(column, product))
+      return;
+    atomicAdd(sums + column, product);
+  }
+
+private:
+  __device__ bool set_first(int column, T product) const {
+    if constexpr (sizeof(T) == 8) {
+      auto* const at = reinterpret_cast<unsigned long long*>(sums + column);
+      const auto none = static_cast<unsigned long long>(__double_as_longlong(untouched(T{})));
+      const auto bits = static_cast<unsigned long long>(__double_as_longlong(product));
+      return atomicCAS(at, none, bits) == none;
+    } else {
+      auto* const at = reinterpret_cast<int*>(sums + column);
+      const int none = __float_as_int(untouched(T{}));
+      return atomicCAS(at, none, __float_as_int(product)) == none;
+    }
+  }
+};
+
+/// The parts of B's rows that fall into a block's range, of up to block_threads entries of A, in
+/// their order; none is empty.
+template <class T, class O> struct segment_list {
+  O begin[block_threads];
+  int length[block_threads], start[block_threads]; // start: products before
+  T factor[block_threads];
+  int of_warp[block_threads / 32], products_of_warp[block_threads / 32];
+};
+struct list_size {
+  int segments, products;
+};
+/// Fills the list with the segments of all threads; those of length 0 are left out.
+template <class T, class O>
+__device__ list_size make_list(segment_list<T, O>& list, const b_segment<T, O>& mine) {
   constexpr int warps = block_threads / 32;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
+  const int length = static_cast<int>(mine.length);
+  const unsigned votes = __ballot_sync(whole_warp, length > 0);
+  int start = length;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const int other = __shfl_up_sync(whole_warp, start, step);
+    if (lane >= step) start += other;
+  }
+  __syncthreads(); // the list before is used up
+  if (lane == 31) {
+    list.of_warp[warp] = __popc(votes);
+    list.products_of_warp[warp] = start;
+  }
+  __syncthreads();
+  start -= length;
+  int to = __popc(votes & ((1u << lane) - 1));
+  list_size size{0, 0};
+  for (int w = 0; w < warps; ++w) {
+    if (w < warp) {
+      to += list.of_warp[w];
+      start += list.products_of_warp[w];
+    }
+    size.segments += list.of_warp[w];
+    size.products += list.products_of_warp[w];
+  }
+  if (length > 0) {
+    list.begin[to] = mine.begin;
+    list.length[to] = length;
+    list.start[to] = start;
+    list.factor[to] = mine.factor;
+  }
+  __syncthreads();
+  return size;
+}
+
+/// All threads along one segment at a time, where those are long.
+template <class T, class I, class O>
+__device__ void add_along(const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
+                          const segment_list<T, O>& list, int segments, std::int64_t base,
+                          const range_sums<T>& sums) {
+  const int thread = static_cast<int>(threadIdx.x);
+  // What a thread has first of the next segment is on its way before this one is added.
+  int left = 0; // entries of the segment from this thread's first on
+  O at = 0;
+  I column = 0;
+  T value{0};
+  const auto ask = [&](int t) {
+    at = list.begin[t] + thread;
+    left = list.length[t] - thread;
+    if (left <= 0) return;
+    column = __ldg(f.b_colind + at);
+    value = v.value(at);
+  };
+  if (segments > 0) ask(0);
+  for (int t = 0; t < segments; ++t) {
+    const T scale = list.factor[t];
+    int here_left = left;
+    O k = at;
+    I here = column;
+    T there = value;
+    if (t + 1 < segments) ask(t + 1);
+    for (; here_left > 0; here_left -= block_threads) {
+      sums.add(static_cast<int>(here - base), scale * there);
+      if (here_left > block_threads) {
+        k += block_threads;
+        here = __ldg(f.b_colind + k);
+        there = v.value(k);
+      }
+    }
+    __syncthreads(); // the next segment finds these sums
+  }
+}
+
+/// Products that are dealt among warps at a time: two a thread.
+constexpr int tile_products = 2 * block_threads;
+constexpr int tile_words = tile_products / 32;
+
+template <class T> struct product_tile {
+  unsigned begins[2][tile_words]; // a bit where a segment begins; the next tile's beside it
+  std::uint16_t column[tile_products];
+  T product[tile_products];
+  int of_warp[block_threads / 32][block_threads / 32]; // owner, dealer: products dealt
+};
+
+/// Short segments: a tile of their products at a time, found by all threads and dealt to the warps
+/// that own their columns, in order; each adds its own. relaxed: each thread adds what it found.
+template <bool relaxed, class T, class I, class O>
+__device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
+                          const segment_list<T, O>& list, const list_size& size,
+                          product_tile<T>& tile, std::int64_t base, int owner_shift,
+                          const range_sums<T>& sums) {
+  constexpr int warps = block_threads / 32;
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
+  const unsigned before_lane = (1u << lane) - 1, up_to_lane = whole_warp >> (31 - lane);
+  const int start = thread < size.segments ? list.start[thread] : size.products;
+  const auto mark = [&](int from, unsigned* begins) {
+    const int at = start - from;
+    if (thread < size.segments && at >= 0 && at < tile_products)
+      atomicOr(begins + at / 32, 1u << (at % 32));
+  };
+  if (thread < 2 * tile_words) tile.begins[thread / tile_words][thread % tile_words] = 0;
+  __syncthreads();
+  mark(0, tile.begins[0]);
+  __syncthreads();
+  int before = 0; // segments that begin before the tile
+  for (int from = 0, turn = 0; from < size.products; from += tile_products, turn ^= 1) {
+    unsigned* const begins = tile.begins[turn];
+    int upto = lane < tile_words ? __popc(begins[lane]) : 0; // segments up to a word's end
+#pragma unroll
+    for (int step = 1; step < tile_words; step *= 2) {
+      const int other = __shfl_up_sync(whole_warp, upto, step);
+      if (lane >= step) upto += other;
+    }
+    // Two products a thread, a warp's side by side.
+    bool there[2];
+    int column[2];
+    T product[2];
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      const int word = 2 * warp + u, p = from + 32 * word + lane;
+      const unsigned bits = begins[word];
+      const int owner = before + __shfl_sync(whole_warp, upto, word) - __popc(bits) +
+                        __popc(bits & up_to_lane) - 1;
+      there[u] = p < size.products;
+      column[u] = 0;
+      product[u] = T{0};
+      if (there[u]) {
+        const O k = list.begin[owner] + static_cast<O>(p - list.start[owner]);
+        column[u] = static_cast<int>(__ldg(f.b_colind + k) - base);
+        product[u] = list.factor[owner] * v.value(k);
+      }
+    }
+    before += __shfl_sync(whole_warp, upto, tile_words - 1);
+    mark(from + tile_products, tile.begins[turn ^ 1]);
+    if constexpr (relaxed) {
+#pragma unroll
+      for (int u = 0; u < 2; ++u)
+        if (there[u]) sums.add_relaxed(column[u], product[u]);
+      __syncthreads();
+      if (thread < tile_words) begins[thread] = 0;
+      __syncthreads();
+      continue;
+    }
+    // Lanes whose product goes to `owner`, of either step.
+    unsigned votes[2], bit[2][3];
+    int owner[2];
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      owner[u] = column[u] >> owner_shift;
+      votes[u] = __ballot_sync(whole_warp, there[u]);
+#pragma unroll
+      for (int k = 0; k < 3; ++k) bit[u][k] = __ballot_sync(whole_warp, (owner[u] >> k & 1) != 0);
+    }
+    const auto dealt_to = [&](int u, int to) {
+      unsigned mask = votes[u];
+#pragma unroll
+      for (int k = 0; k < 3; ++k) mask &= (to >> k & 1) != 0 ? bit[u][k] : ~bit[u][k];
+      return mask;
+    };
+    static_assert(warps == 8);
+    if (lane < warps)
+      tile.of_warp[lane][warp] = __popc(dealt_to(0, lane)) + __popc(dealt_to(1, lane));
+    __syncthreads();
+    if (thread < tile_words) begins[thread] = 0;
+    // Where they go: by owner, then by dealer. A lane has two of the 64 numbers.
+    const int one = (&tile.of_warp[0][0])[2 * lane], other = (&tile.of_warp[0][0])[2 * lane + 1];
+    int place = one + other;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const int others = __shfl_up_sync(whole_warp, place, step);
+      if (lane >= step) place += others;
+    }
+    place -= one + other;
+    const auto place_of = [&](int to, int dealer) {
+      const int number = to * warps + dealer;
+      return __shfl_sync(whole_warp, place, number / 2) +
+             (number % 2 != 0 ? __shfl_sync(whole_warp, one, number / 2) : 0);
+    };
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      const int number = owner[u] * warps + warp;
+      const int first = __shfl_sync(whole_warp, place, number / 2),
+                half = __shfl_sync(whole_warp, one, number / 2);
+      int to = first + (number % 2 != 0 ? half : 0) + __popc(dealt_to(u, owner[u]) & before_lane);
+      if (u == 1) to += __popc(dealt_to(0, owner[u]));
+      if (!there[u]) continue;
+      tile.column[to] = static_cast<std::uint16_t>(column[u]);
+      tile.product[to] = product[u];
+    }
+    const int mine = place_of(warp, 0), end = warp + 1 < warps
+                                                  ? place_of(warp + 1, 0)
+                                                  : min(tile_products, size.products - from);
+    __syncthreads();
+    for (int k = mine; k < end; k += 32) {
+      const bool some = k + lane < end;
+      const unsigned slot = some ? tile.column[k + lane] : whole_warp - lane;
+      const T value = some ? tile.product[k + lane] : T{0};
+      add_in_order(some, slot, [&] { sums.add(static_cast<int>(slot), value); });
+    }
+  }
+  __syncthreads();
+}
+
+/// Shorter segments on the mean are added by tiles.
+constexpr int long_segment = 48;
+
+/// A block a range of a heavy row's columns.
+template <bool relaxed, class T, class I, class O, class OC>
+__global__ void __launch_bounds__(block_threads)
+    fill_ranges_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> rows,
+                       int range_columns, std::int64_t ranges, const std::uint32_t* counts,
+                       const OC* rowptr, fill_target<T, I> target, int* wrong) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  const range_sums<T> sums{reinterpret_cast<T*>(shared)};
+  __shared__ segment_list<T, O> list;
+  __shared__ product_tile<T> tile;
+  constexpr int warps = block_threads / 32;
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
+  const int part = range_columns / warps;
   const std::int64_t place = blockIdx.x / ranges, range = blockIdx.x % ranges;
   counts += place * ranges;
   const std::uint32_t mine = counts[range];
   if (mine == 0) return;
-  const std::int64_t row = list[place];
-  for (int c = thread; c < range_columns; c += block_threads) sums[c] = untouched(T{});
+  const std::int64_t row = rows[place];
+  for (int c = thread; c < range_columns; c += block_threads) sums.sums[c] = untouched(T{});
   const O begin = f.a_rowptr[row], end = f.a_rowptr[row + 1];
   const std::int64_t base = range * range_columns;
   for (std::int64_t a = begin; a < end; a += block_threads) {
-    // Of so many entries of A, those whose rows of B reach into the range, in their order.
-    O b = 0, e = 0;
-    T factor{0};
+    b_segment<T, O> segment{0, 0, T{0}};
     if (a + thread < end) {
-      const I j = f.a_colind[a + thread];
-      if (!v.pattern) factor = v.a[a + thread] * v.alpha;
-      const O last = f.b_rowptr[j + 1];
-      b = first_from(f.b_colind, f.b_rowptr[j], last, base);
-      e = first_from(f.b_colind, b, last, base + range_columns);
+      segment = whole_row(f, v, static_cast<O>(a + thread));
+      const O last = segment.begin + segment.length;
+      segment.begin = first_from(f.b_colind, segment.begin, last, base);
+      segment.length =
+          first_from(f.b_colind, segment.begin, last, base + range_columns) - segment.begin;
     }
-    const unsigned votes = __ballot_sync(whole_warp, b < e);
-    __syncthreads(); // the lists of the batch before are used up, and sums are clear
-    if (lane == 0) of_warp[warp] = __popc(votes);
-    __syncthreads();
-    int to = __popc(votes & ((1u << lane) - 1)), count = 0;
-    for (int w = 0; w < warps; ++w) {
-      if (w < warp) to += static_cast<int>(of_warp[w]);
-      count += static_cast<int>(of_warp[w]);
-    }
-    if (b < e) {
-      begin_of[to] = b;
-      end_of[to] = e;
-      factor_of[to] = factor;
-    }
-    __syncthreads();
-    // What a thread has first of the next row is on its way before this row is added.
-    O left = 0, at = 0; // left: entries of the row from this thread's first on
-    I column = 0;
-    T value{0};
-    const auto ask = [&](int t) {
-      at = begin_of[t] + thread;
-      left = end_of[t] - begin_of[t] - thread;
-      if (left <= 0) return;
-      column = __ldg(f.b_colind + at);
-      if (!v.pattern) value = __ldg(v.b + at);
-    };
-    if (count > 0) ask(0);
-    for (int t = 0; t < count; ++t) {
-      const T scale = factor_of[t];
-      O here_left = left, k = at;
-      I here = column;
-      T there = value;
-      if (t + 1 < count) ask(t + 1);
-      for (; here_left > 0; here_left -= block_threads) {
-        T& sum = sums[here - base];
-        const T product = scale * there;
-        sum = is_untouched(sum) ? product : sum + product;
-        if (here_left > block_threads) {
-          k += block_threads;
-          here = __ldg(f.b_colind + k);
-          if (!v.pattern) there = __ldg(v.b + k);
-        }
-      }
-      __syncthreads(); // the next row of B finds these sums
-    }
+    const list_size size = make_list(list, segment);
+    if (relaxed || size.products < long_segment * size.segments)
+      add_tiles<relaxed>(f, v, list, size, tile, base, __ffs(part) - 1, sums);
+    else
+      add_along(f, v, list, size.segments, base, sums);
   }
   __syncthreads();
   // Warps own parts of the range: what they found, where it goes, then out in order.
-  const int part = range_columns / warps;
   unsigned found = 0;
-  for (int c = lane; c < part; c += 32) found += is_untouched(sums[warp * part + c]) ? 0 : 1;
+  for (int c = lane; c < part; c += 32) found += is_untouched(sums.sums[warp * part + c]) ? 0 : 1;
   found = warp_sum(found);
-  if (lane == 0) of_warp[warp] = found;
+  if (lane == 0) list.of_warp[warp] = static_cast<int>(found);
   OC to = 0; // entries of the ranges before
   for (std::int64_t r = lane; r < range; r += 32) to += static_cast<OC>(counts[r]);
   to = warp_sum(to) + rowptr[row];
   __syncthreads();
   unsigned total = 0;
   for (int w = 0; w < warps; ++w) {
-    if (w < warp) to += static_cast<OC>(of_warp[w]);
-    total += of_warp[w];
+    if (w < warp) to += static_cast<OC>(list.of_warp[w]);
+    total += static_cast<unsigned>(list.of_warp[w]);
   }
   if (total != mine) {
     if (thread == 0) atomicOr(wrong, 1);
     return;
   }
   for (int c = lane; c < part; c += 32) {
-    const T sum = sums[warp * part + c];
+    const T sum = sums.sums[warp * part + c];
     const bool there = !is_untouched(sum);
     const unsigned votes = __ballot_sync(whole_warp, there);
     if (there)
@@ -182,8 +384,9 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class T, class I, class O, class OC>
 void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                     const spgemm_values<T, I, O>& v, row_list<I> heavy, const I* first,
-                     const I* last, const OC* rowptr, const fill_target<T, I>& target, int* wrong) {
+                     const spgemm_values<T>& v, row_list<I> heavy, const known_rows<I, O>& known,
+                     const OC* rowptr, const fill_target<T, I>& target, spgemm_order order,
+                     int* wrong) {
   // Few rows, or few columns, are cut finer: every multiprocessor gets its share.
   int range_columns = most_range_columns;
   const std::int64_t wanted = 8 * std::int64_t{ctx.properties().multiprocessors};
@@ -200,23 +403,24 @@ void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
   const std::size_t mask_bytes = static_cast<std::size_t>(windows) * range_columns / 8;
   const std::size_t range_bytes = range_columns * sizeof(T);
   allow_shared(count_ranges_kernel<I, O>, mask_bytes);
-  allow_shared(fill_ranges_kernel<T, I, O, OC>, range_bytes);
+  auto* const fill = order == spgemm_order::relaxed ? fill_ranges_kernel<true, T, I, O, OC>
+                                                    : fill_ranges_kernel<false, T, I, O, OC>;
+  allow_shared(fill, range_bytes);
   for (std::int64_t done = 0; done < heavy.count; done += at_once) {
     const row_list<I> some{heavy.rows, std::min(at_once, heavy.count - done), done};
     count_ranges_kernel<<<static_cast<unsigned>(some.count), 1024, mask_bytes, ctx.stream()>>>(
-        f, some, range_columns, ranges, windows, first, last, counts.data());
+        f, some, range_columns, ranges, windows, known, counts.data());
     check_launch("count_ranges_kernel");
-    fill_ranges_kernel<<<static_cast<unsigned>(some.count * ranges), block_threads, range_bytes,
-                         ctx.stream()>>>(f, v, some, range_columns, ranges, counts.data(), rowptr,
-                                         target, wrong);
+    fill<<<static_cast<unsigned>(some.count * ranges), block_threads, range_bytes, ctx.stream()>>>(
+        f, v, some, range_columns, ranges, counts.data(), rowptr, target, wrong);
     check_launch("fill_ranges_kernel");
   }
 }
 
 #define LACUNA_FILL(T, I, O, OC)                                                                   \
-  template void fill_heavy_rows<T, I, O, OC>(const device_context&, const spgemm_factors<I, O>&,   \
-                                             const spgemm_values<T, I, O>&, row_list<I>, const I*, \
-                                             const I*, const OC*, const fill_target<T, I>&, int*);
+  template void fill_heavy_rows<T, I, O, OC>(                                                      \
+      const device_context&, const spgemm_factors<I, O>&, const spgemm_values<T>&, row_list<I>,    \
+      const known_rows<I, O>&, const OC*, const fill_target<T, I>&, spgemm_order, int*);
 #define LACUNA_INSTANTIATE(T)                                                                      \
   LACUNA_FILL(T, std::int32_t, std::int32_t, std::int32_t)                                         \
   LACUNA_FILL(T, std::int32_t, std::int32_t, std::int64_t)                                         \

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <lacuna/op/spgemm_options.hpp>
+
 #ifdef __CUDACC__
 #define LACUNA_BOTH __host__ __device__
 #else
@@ -19,40 +21,36 @@ inline constexpr int count_classes = 9; ///< to 4096 slots of a key
 inline constexpr int fill_classes = 7;  ///< to 1024 slots of a key and a value
 LACUNA_BOTH constexpr int slots_of(int c) { return 16 << c; }
 inline constexpr int least_slots = 32;
-/// A thread merges a row of A's that has so few entries, and so few products.
-inline constexpr std::int64_t most_merged_entries = 10, most_merged_products = 100;
+/// A thread that merges rows of B has registers for no more.
+inline constexpr std::int64_t most_merged_entries = 10;
 /// Tables are at most three quarters full.
 LACUNA_BOTH constexpr std::int64_t slots_for(std::int64_t entries) {
   return entries + (entries + 2) / 3;
 }
-/// Rows with more products are heavy whatever table would do: one group would walk them for long.
-inline constexpr std::int64_t most_light_products = 16384;
-/// And so are rows of classes that have fewer than this together: their tails would come one after
-/// another.
-inline constexpr std::int64_t few_rows = 512;
-
 /// What decides how a row is made.
 struct row_work {
   std::int64_t a_entries;
   std::int64_t products;
   std::int64_t span; ///< columns that products can fall on
 };
-LACUNA_BOTH constexpr int class_of_slots(const row_work& row, std::int64_t slots, int classes) {
-  if (row.a_entries <= most_merged_entries && row.products <= most_merged_products) return 0;
-  if (row.products > most_light_products) return classes;
+LACUNA_BOTH constexpr int class_of_slots(const spgemm_thresholds& t, const row_work& row,
+                                         std::int64_t slots, int classes) {
+  if (row.a_entries <= t.merged_entries && row.products <= t.merged_products) return 0;
+  if (row.products > t.light_products) return classes;
   int c = 1;
   while (c < classes && slots_of(c) < slots) ++c;
   return c;
 }
 /// Counting takes keys of all products in a table, or a bit for each column of the span.
-LACUNA_BOTH constexpr int count_class(const row_work& row) {
+LACUNA_BOTH constexpr int count_class(const spgemm_thresholds& t, const row_work& row) {
   const std::int64_t hashed = slots_for(row.products), bits = (row.span + 31) / 32;
-  return class_of_slots(row, hashed < bits ? hashed : bits, count_classes);
+  return class_of_slots(t, row, t.spans && bits < hashed ? bits : hashed, count_classes);
 }
 /// Filling takes a table of the entries, or a slot for each column of the span.
-LACUNA_BOTH constexpr int fill_class(const row_work& row, std::int64_t entries) {
+LACUNA_BOTH constexpr int fill_class(const spgemm_thresholds& t, const row_work& row,
+                                     std::int64_t entries) {
   const std::int64_t hashed = slots_for(entries);
-  return class_of_slots(row, hashed < row.span ? hashed : row.span, fill_classes);
+  return class_of_slots(t, row, t.spans && row.span < hashed ? row.span : hashed, fill_classes);
 }
 
 /// Which classes are launched: rows of class c go to launches[c]; `heavy` is the place of heavy
@@ -64,19 +62,19 @@ struct class_plan {
 /// Few rows in high classes are heavy; few rows with tables in all are one class (section 4.2:
 /// balancing only where it pays). Merged rows stay merged: they may have more entries than a small
 /// table holds.
-template <class Totals> constexpr class_plan plan_classes(const Totals& rows_of, int classes) {
-  constexpr std::int64_t few_in_all = 65536;
+template <class Totals>
+constexpr class_plan plan_classes(const spgemm_thresholds& t, const Totals& rows_of, int classes) {
   class_plan plan{};
   std::int64_t above = 0, all = 0;
   int cut = classes;
-  while (cut > 5 && above + rows_of(cut - 1) < few_rows) above += rows_of(--cut);
+  while (cut > 5 && above + rows_of(cut - 1) < t.few_rows) above += rows_of(--cut);
   int highest = 0;
   for (int c = 1; c < cut; ++c) {
     all += rows_of(c);
     if (rows_of(c) > 0) highest = c;
   }
   for (int c = 1; c <= classes; ++c)
-    plan.of[c] = c >= cut ? classes : all <= few_in_all && highest <= 6 ? highest : c;
+    plan.of[c] = c >= cut ? classes : all <= t.few_in_all && highest <= 6 ? highest : c;
   plan.heavy = classes;
   return plan;
 }

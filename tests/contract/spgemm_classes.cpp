@@ -8,19 +8,21 @@
 namespace lacuna::test {
 namespace {
 
+constexpr spgemm_thresholds built_in;
 constexpr std::int64_t wide = std::int64_t{1} << 40;
 
 TEST(SpgemmClasses, ShortRowsAreMerged) {
-  EXPECT_EQ(spgemm::count_class({1, 1, wide}), 0);
-  EXPECT_EQ(spgemm::count_class({5, 25, 4000}), 0);
-  EXPECT_EQ(spgemm::fill_class({10, 100, 4000}, 60), 0);
-  EXPECT_GT(spgemm::count_class({11, 25, wide}), 0); // a thread has no registers for so many
-  EXPECT_GT(spgemm::count_class({2, 101, wide}), 0);
+  EXPECT_EQ(spgemm::count_class(built_in, {1, 1, wide}), 0);
+  EXPECT_EQ(spgemm::count_class(built_in, {5, 25, 4000}), 0);
+  EXPECT_EQ(spgemm::fill_class(built_in, {10, 100, 4000}, 60), 0);
+  EXPECT_GT(spgemm::count_class(built_in, {11, 25, wide}),
+            0); // a thread has no registers for so many
+  EXPECT_GT(spgemm::count_class(built_in, {2, 101, wide}), 0);
 }
 
 TEST(SpgemmClasses, TablesHoldWhatTheyAreFor) {
-  for (std::int64_t products = 1; products <= spgemm::most_light_products; products += 7) {
-    const int c = spgemm::count_class({100, products, wide});
+  for (std::int64_t products = 1; products <= built_in.light_products; products += 7) {
+    const int c = spgemm::count_class(built_in, {100, products, wide});
     if (c == spgemm::count_classes) {
       EXPECT_GT(spgemm::slots_for(products), spgemm::slots_of(c - 1));
       continue;
@@ -33,17 +35,30 @@ TEST(SpgemmClasses, TablesHoldWhatTheyAreFor) {
 }
 
 TEST(SpgemmClasses, NarrowRowsNeedABitOrASlotAColumn) {
-  EXPECT_EQ(spgemm::count_class({100, 5000, 1024}), 1);    // 32 words
-  EXPECT_EQ(spgemm::fill_class({100, 5000, 64}, 60), 2);   // 64 slots, no hashing
-  EXPECT_EQ(spgemm::fill_class({100, 5000, wide}, 60), 3); // 80 slots are needed
-  EXPECT_EQ(spgemm::fill_class({100, 20'000, 64}, 60), spgemm::fill_classes); // heavy all the same
+  EXPECT_EQ(spgemm::count_class(built_in, {100, 5000, 1024}), 1);    // 32 words
+  EXPECT_EQ(spgemm::fill_class(built_in, {100, 5000, 64}, 60), 2);   // 64 slots, no hashing
+  EXPECT_EQ(spgemm::fill_class(built_in, {100, 5000, wide}, 60), 3); // 80 slots are needed
+  EXPECT_EQ(spgemm::fill_class(built_in, {100, 20'000, 64}, 60),
+            spgemm::fill_classes); // heavy all the same
+}
+
+TEST(SpgemmClasses, FollowTheThresholds) {
+  spgemm_thresholds t;
+  t.merged_products = 20;
+  EXPECT_GT(spgemm::count_class(t, {5, 25, 4000}), 0);
+  t.light_products = 4000;
+  EXPECT_EQ(spgemm::count_class(t, {100, 5000, 1024}), spgemm::count_classes);
+  t = {};
+  t.spans = false; // hash tables alone
+  EXPECT_EQ(spgemm::count_class(t, {100, 3000, 1024}), 8);
+  EXPECT_EQ(spgemm::fill_class(t, {100, 5000, 64}, 60), 3);
 }
 
 TEST(SpgemmClasses, FewRowsGoTogether) {
   const auto plan = [](std::vector<std::int64_t> rows) {
     rows.resize(spgemm::count_classes + 1);
-    return spgemm::plan_classes([&](int c) { return rows[static_cast<std::size_t>(c)]; },
-                                spgemm::count_classes);
+    return spgemm::plan_classes(
+        built_in, [&](int c) { return rows[static_cast<std::size_t>(c)]; }, spgemm::count_classes);
   };
   // Few in all: one launch, with the largest table that is needed. Merged rows are not among them:
   // a table of 32 slots would not hold their 100 entries.

@@ -29,7 +29,8 @@ public:
   template <std::ranges::contiguous_range R>
     requires(S == space::host &&
              std::is_convertible_v<decltype(std::ranges::data(std::declval<R&>())), T*>)
-  constexpr vector_view(R&& r) // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+  constexpr vector_view(
+      R&& r) // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
       : data_(std::ranges::data(r)), size_(static_cast<std::int64_t>(std::ranges::size(r))) {}
   /// A read-only view of what a writable one shows.
   template <class U>

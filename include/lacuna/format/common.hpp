@@ -32,7 +32,9 @@ enum class duplicates { sum, first, last };
 namespace detail {
 /// Base of the views of formats made for multiplication alone. It makes this namespace one where
 /// their overloads of multiply_format, check_view and make_csr are looked for.
-struct product_view { using product_format = void; };
+struct product_view {
+  using product_format = void;
+};
 
 [[noreturn]] LACUNA_EXPORT void throw_short_range(const char* format, const char* what,
                                                   std::int64_t size, std::int64_t needed);

@@ -20,22 +20,9 @@
 #include <vector>
 
 #include <lacuna/op/multiply.hpp>
+#include <lacuna/op/spgemm_options.hpp>
 
 namespace lacuna {
-
-struct spgemm_options {
-  /// Bytes that result and workspace may take together in the context's space; 0: what is free.
-  /// The product is made in parts if it must be.
-  std::size_t memory_limit = 0;
-};
-
-/// What is known before work begins.
-struct spgemm_estimate {
-  std::int64_t products = 0;         ///< multiplications; also the most entries C can have
-  std::int64_t longest_row = 0;      ///< most products of a row
-  std::int64_t most_entries = 0;     ///< of C: products, and at most columns of B in each row
-  std::size_t most_result_bytes = 0; ///< of C with that many
-};
 
 namespace cpu {
 template <class T, class I, class O>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <lacuna/op/csr_k.hpp>
+#include <lacuna/op/spgemm_options.hpp>
 
 namespace lacuna {
 
@@ -60,6 +61,7 @@ struct spmv_machine {
   std::int64_t lane_entries = 8;
   double padding = 1.15;
   csr_k_model csr_k = csr_k_model::cpu();
+  spgemm_thresholds spgemm; ///< of a device
 
   [[nodiscard]] const spmv_cost& of(spmv_class c) const {
     return cost[static_cast<std::size_t>(c)];

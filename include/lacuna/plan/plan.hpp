@@ -154,8 +154,8 @@ public:
   planned_operator(const context<S>& ctx, const context<S>& worker, csr_view<const T, I, O, S> a,
                    const plan_hints& hints)
       : ctx_(ctx), a_(a), machine_(machine_of(ctx)),
-        decision_(choose_plan(look_at(worker, a, forward(hints)), widths(), machine_,
-                              forward(hints))),
+        decision_(
+            choose_plan(look_at(worker, a, forward(hints)), widths(), machine_, forward(hints))),
         stored_(detail::store(worker, decision_.chosen(), a)) {
     if (hints.transposed_multiplies >= 2) prepare_transposed(worker, hints);
     if (&worker != &ctx) worker.synchronize();

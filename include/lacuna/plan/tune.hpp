@@ -55,8 +55,8 @@ LACUNA_EXPORT const measured_run* find_run(const measured_matrix& matrix,
 /// least geometric-mean time of ell_csr, until none is better by 1 %; four times at most.
 LACUNA_EXPORT spmv_machine search_thresholds(spmv_machine start,
                                              const std::vector<measured_matrix>& matrices);
-/// Thresholds, the sizes of CSR-k, then the costs, refined until choices are good. Classes that were not measured keep the start's;
-/// those with fewer than 5 points keep its line, scaled.
+/// Thresholds, the sizes of CSR-k, then the costs, refined until choices are good. Classes that
+/// were not measured keep the start's; those with fewer than 5 points keep its line, scaled.
 LACUNA_EXPORT spmv_machine fit_machine(const spmv_machine& start,
                                        const std::vector<measured_matrix>& matrices);
 

@@ -1,0 +1,77 @@
+// What a caller of a sparse product may ask for, what decides how a device makes it, and what can
+// be told of it afterwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lacuna {
+
+/// Where a device's ways of making rows of C change over: `lacuna tune` fits them to a machine.
+/// Each leads to the same entries; with `spgemm_order::of_a` to the same bits.
+struct spgemm_thresholds {
+  /// A thread merges a row of A's with so many entries (10 at most) and products at most.
+  std::int64_t merged_entries = 10;
+  std::int64_t merged_products = 100;
+  /// A row with more products is heavy: it goes by ranges of columns.
+  std::int64_t light_products = 16384;
+  /// So do rows of the highest classes of tables, if fewer than this are in them together.
+  std::int64_t few_rows = 512;
+  /// Fewer rows with tables in all are launched as one class: 0 always balances, a large number
+  /// never does.
+  std::int64_t few_in_all = 65536;
+  /// A warp that owns a row takes the products of several rows of B at a time if those are shorter
+  /// on the mean.
+  std::int64_t flat_length = 20;
+  /// Lanes a row; 0: by the lengths of B's rows.
+  std::int64_t lanes = 0;
+  /// Rows whose columns lie close together have a bit or a slot a column instead of a hash table.
+  bool spans = true;
+  friend bool operator==(const spgemm_thresholds&, const spgemm_thresholds&) = default;
+};
+
+enum class spgemm_method {
+  adaptive,   ///< spECK: an accumulator for each class of rows, counted first and then filled
+  expand_sort ///< King 2016: each row's products are expanded, sorted and summed in one pass
+};
+/// In which order the products of an entry of C are added.
+enum class spgemm_order {
+  of_a,   ///< that of A's row: bitwise repeatable
+  relaxed ///< as they come, on a device with atomics; the bits may differ from run to run
+};
+
+/// Seconds of each stage, and what it found. Asking for it makes a device wait between stages.
+struct spgemm_report {
+  double analyse = 0;       ///< products and spans of rows
+  double bin_for_count = 0; ///< rows into classes
+  double count = 0;         ///< the symbolic pass
+  double allocate = 0;      ///< C's memory, and its row pointers
+  double bin_for_fill = 0;
+  double fill = 0; ///< the numeric pass, sorting included
+  std::int64_t products = 0, entries = 0;
+  /// Rows that were filled by threads, from tables, and by column ranges (0 on a host).
+  std::int64_t merged_rows = 0, table_rows = 0, heavy_rows = 0;
+  [[nodiscard]] double seconds() const {
+    return analyse + bin_for_count + count + allocate + bin_for_fill + fill;
+  }
+};
+
+struct spgemm_options {
+  /// Bytes that result and workspace may take together in the context's space; 0: what is free.
+  /// The product is made in parts if it must be.
+  std::size_t memory_limit = 0;
+  spgemm_method method = spgemm_method::adaptive;
+  spgemm_order order = spgemm_order::of_a;
+  const spgemm_thresholds* thresholds = nullptr; ///< null: the machine's
+  spgemm_report* report = nullptr;               ///< null: nothing is told
+};
+
+/// What is known before work begins.
+struct spgemm_estimate {
+  std::int64_t products = 0;         ///< multiplications; also the most entries C can have
+  std::int64_t longest_row = 0;      ///< most products of a row
+  std::int64_t most_entries = 0;     ///< of C: products, and at most columns of B in each row
+  std::size_t most_result_bytes = 0; ///< of C with that many
+};
+
+} // namespace lacuna
