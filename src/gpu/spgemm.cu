@@ -79,11 +79,13 @@ void scan_counts(const device_context& ctx, std::int64_t rows, const std::int64_
   });
 }
 
-spgemm_thresholds thresholds_for(const device_context& ctx, const spgemm_options& options) {
-  spgemm_thresholds t =
-      options.thresholds != nullptr ? *options.thresholds : machine_of(ctx).spgemm;
-  t.merged_entries = std::min(t.merged_entries, spgemm::most_merged_entries);
-  return t;
+template <class T, class I, class O>
+spgemm_thresholds thresholds_for(const device_context& ctx, const spgemm_thresholds* asked,
+                                 device_csr<T, I, O> a, device_csr<T, I, O> b) {
+  const spgemm::factor_sizes sizes{a.shape().row, static_cast<std::int64_t>(a.size()),
+                                   b.shape().row, static_cast<std::int64_t>(b.size())};
+  return spgemm::fit_to(asked != nullptr ? *asked : machine_of(ctx).spgemm, sizes,
+                        ctx.properties().multiprocessors);
 }
 
 /// Says which row of C is not as its rowptr has it: counts once more.
@@ -138,7 +140,8 @@ csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_c
   const index<I> shape{a.shape().row, b.shape().col};
   row_facts<I, O> facts;
   stage_clock clock(ctx, options.report);
-  spgemm_totals found = analyse_rows(ctx, f, a.size(), thresholds_for(ctx, options), facts);
+  spgemm_totals found =
+      analyse_rows(ctx, f, a.size(), thresholds_for(ctx, options.thresholds, a, b), facts);
   clock.lap(&spgemm_report::analyse);
   array<std::int64_t, space::device> counts(ctx, f.rows);
   found = count_rows(ctx, f, facts, found, counts.data(), clock);
@@ -176,7 +179,8 @@ std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a, devi
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
   row_facts<I, O> facts;
   stage_clock untimed(ctx, nullptr);
-  const spgemm_totals analysed = analyse_rows(ctx, f, a.size(), thresholds_for(ctx, {}), facts);
+  const spgemm_totals analysed =
+      analyse_rows(ctx, f, a.size(), thresholds_for<T, I, O>(ctx, nullptr, a, b), facts);
   array<std::int64_t, space::device> counts(ctx, f.rows);
   const spgemm_totals found = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
   const auto entries = static_cast<std::int64_t>(found.entries);
@@ -194,7 +198,8 @@ void fill(const device_context& ctx, T alpha, device_csr<T, I, O> a, device_csr<
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
   row_facts<I, O> facts;
-  spgemm_totals found = analyse_rows(ctx, f, a.size(), thresholds_for(ctx, {}), facts);
+  spgemm_totals found =
+      analyse_rows(ctx, f, a.size(), thresholds_for<T, I, O>(ctx, nullptr, a, b), facts);
   const OC* rowptr = c.rowptr().data();
   found = classify_rows(ctx, f, facts, found, rowptr);
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), false};

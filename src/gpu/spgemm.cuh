@@ -21,6 +21,7 @@ template <class I, class O> struct spgemm_factors {
 };
 template <class T> struct spgemm_values {
   using scalar_type = T;
+  static constexpr bool has_values = true;
   T alpha;
   const T* a;
   const T* b;
@@ -70,8 +71,17 @@ template <class I, class O> struct known_rows {
     return spgemm::fill_class(thresholds, work(row), entries);
   }
 };
-/// The same, owned.
+/// What kernels count with; zeroed once for a product, since a call for each would cost more than
+/// the counting. Each part is used once.
+struct spgemm_counters {
+  spgemm_totals analysed, counted;
+  unsigned long long binned_to_count[spgemm::count_classes + 1];
+  unsigned long long binned_to_fill[spgemm::count_classes + 1];
+  int wrong; // a row has not the entries that were counted
+};
+/// What the analysis says of each row, owned.
 template <class I, class O> struct row_facts {
+  array<spgemm_counters, space::device> counters;
   array<std::uint32_t, space::device> products;
   array<I, space::device> first, last;
   const O* a_rowptr = nullptr;
@@ -106,7 +116,8 @@ private:
   std::chrono::steady_clock::time_point then_;
 };
 
-/// Products, spans and totals; waits for the totals.
+/// Products, spans and totals, of what fill_rows or classify_rows is then called for once; waits
+/// for the totals.
 template <class I, class O>
 spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
                            std::int64_t a_entries, const spgemm_thresholds& thresholds,
@@ -115,14 +126,13 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
 /// C's rows counted into counts[0 .. rows), and the totals of their fill classes; waits for those.
 template <class I, class O>
 spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                         const row_facts<I, O>& facts, const spgemm_totals& found,
-                         std::int64_t* counts, stage_clock& clock);
+                         row_facts<I, O>& facts, const spgemm_totals& found, std::int64_t* counts,
+                         stage_clock& clock);
 
 /// The totals of fill classes, of a C whose rowptr is there.
 template <class I, class O, class OC>
 spgemm_totals classify_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                            const row_facts<I, O>& facts, const spgemm_totals& found,
-                            const OC* rowptr);
+                            row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr);
 
 /// Where the numeric pass puts entries. A pattern that is there already is compared instead of
 /// written.
@@ -146,7 +156,7 @@ template <class T, class I> struct fill_target {
 /// that were counted; false if not.
 template <class T, class I, class O, class OC>
 bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
-               const row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr,
+               row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr,
                const fill_target<T, I>& target, spgemm_order order, stage_clock& clock);
 
 /// Its heavy rows, those that no table holds; sets *wrong if a row has not the entries that were

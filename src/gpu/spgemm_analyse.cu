@@ -101,19 +101,20 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
   facts.products = array<std::uint32_t, space::device>(ctx, f.rows);
   facts.first = array<I, space::device>(ctx, f.rows);
   facts.last = array<I, space::device>(ctx, f.rows);
-  array<spgemm_totals, space::device> totals(ctx, 1);
-  check(cudaMemsetAsync(totals.data(), 0, sizeof(spgemm_totals), ctx.stream()), "analyse_rows");
+  facts.counters = array<spgemm_counters, space::device>(ctx, 1);
+  spgemm_counters* const counters = facts.counters.data();
+  check(cudaMemsetAsync(counters, 0, sizeof(spgemm_counters), ctx.stream()), "analyse_rows");
   if (f.rows > 0) {
     // Two entries of A a lane.
     int lanes = 1;
     while (lanes < 32 && 2 * lanes * f.rows < a_entries) lanes *= 2;
     analyse_kernel<<<resident_blocks(ctx, f.rows * lanes, 8), block_threads, 0, ctx.stream()>>>(
         f, thresholds, lanes, facts.products.data(), facts.first.data(), facts.last.data(),
-        totals.data());
+        &counters->analysed);
     check_launch("analyse_kernel");
   }
   spgemm_totals found{};
-  read_back(ctx, &found, totals.data(), 1);
+  read_back(ctx, &found, &counters->analysed, 1);
   return found;
 }
 

@@ -52,10 +52,14 @@ template <class I> struct row_list {
   }
 };
 
+struct class_starts {
+  unsigned long long of[spgemm::count_classes + 1];
+};
+
 template <class I, class ClassOf>
 __global__ void __launch_bounds__(1024)
     bin_rows_kernel(std::int64_t count, const ClassOf class_of, const spgemm::class_plan plan,
-                    unsigned long long* next, I* list) {
+                    const class_starts starts, unsigned long long* binned, I* list) {
   constexpr int classes = spgemm::count_classes + 1;
   __shared__ unsigned of_warp[32][classes];
   __shared__ unsigned long long base[classes];
@@ -77,18 +81,21 @@ __global__ void __launch_bounds__(1024)
       sum += here;
     }
     base[threadIdx.x] =
-        sum == 0 ? 0 : atomicAdd(next + threadIdx.x, static_cast<unsigned long long>(sum));
+        sum == 0 ? 0
+                 : starts.of[threadIdx.x] +
+                       atomicAdd(binned + threadIdx.x, static_cast<unsigned long long>(sum));
   }
   __syncthreads();
   if (c >= 0) list[base[c] + of_warp[warp][c] + before] = static_cast<I>(row);
 }
 
-/// The rows of each launch, by class; where there is one launch alone, no list.
+/// The rows of each launch, by class; where there is one launch alone, no list. `binned` are zeros.
 template <class I> class row_bins {
 public:
   template <class ClassOf>
   row_bins(const device_context& ctx, std::int64_t rows, const spgemm_thresholds& thresholds,
-           const spgemm_totals& totals, int classes, const ClassOf& class_of) {
+           const spgemm_totals& totals, int classes, unsigned long long* binned,
+           const ClassOf& class_of) {
     const spgemm::class_plan plan = spgemm::plan_classes(
         thresholds, [&](int c) { return static_cast<std::int64_t>(totals.of_class[c].rows); },
         classes);
@@ -98,26 +105,23 @@ public:
       to.products += totals.of_class[c].products;
       to.entries += totals.of_class[c].entries;
     }
-    unsigned long long starts[spgemm::count_classes + 2] = {};
+    unsigned long long before = 0;
     int used = 0;
     for (int c = 0; c <= classes; ++c) {
-      starts[c + 1] = starts[c] + totals_[c].rows;
-      starts_[c] = static_cast<std::int64_t>(starts[c]);
+      starts_.of[c] = before;
+      before += totals_[c].rows;
       used += totals_[c].rows > 0 ? 1 : 0;
     }
     if (used <= 1) return;
     list_ = array<I, space::device>(ctx, rows);
-    array<unsigned long long, space::device> next(ctx, spgemm::count_classes + 2);
-    check(cudaMemcpyAsync(next.data(), starts, sizeof starts, cudaMemcpyHostToDevice, ctx.stream()),
-          "row_bins");
     const auto blocks = static_cast<unsigned>((rows + 1023) / 1024);
-    bin_rows_kernel<<<blocks, 1024, 0, ctx.stream()>>>(rows, class_of, plan, next.data(),
+    bin_rows_kernel<<<blocks, 1024, 0, ctx.stream()>>>(rows, class_of, plan, starts_, binned,
                                                        list_.data());
     check_launch("bin_rows_kernel");
   }
   /// The rows of a launch; none is an empty list.
   row_list<I> operator[](int c) const {
-    return {list_.empty() ? nullptr : list_.data() + starts_[c],
+    return {list_.empty() ? nullptr : list_.data() + starts_.of[c],
             static_cast<std::int64_t>(totals_[c].rows)};
   }
   const class_totals& totals(int c) const { return totals_[c]; }
@@ -125,7 +129,7 @@ public:
 private:
   array<I, space::device> list_;
   class_totals totals_[spgemm::count_classes + 1] = {};
-  std::int64_t starts_[spgemm::count_classes + 1] = {};
+  class_starts starts_ = {};
 };
 
 /// First k in [b, e) with columns[k] >= column.

@@ -185,9 +185,9 @@ __global__ void __launch_bounds__(block_threads)
 
 /// Takes the fill classes' totals, and nothing else, from what was counted.
 spgemm_totals with_counted(const device_context& ctx, const spgemm_totals& found,
-                           const array<spgemm_totals, space::device>& totals) {
+                           const spgemm_totals* totals) {
   spgemm_totals result = found, counted{};
-  read_back(ctx, &counted, totals.data(), 1);
+  read_back(ctx, &counted, totals, 1);
   for (int c = 0; c <= spgemm::count_classes; ++c) result.of_class[c] = counted.of_class[c];
   result.entries = counted.entries;
   return result;
@@ -197,32 +197,31 @@ spgemm_totals with_counted(const device_context& ctx, const spgemm_totals& found
 
 template <class I, class O, class OC>
 spgemm_totals classify_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                            const row_facts<I, O>& facts, const spgemm_totals& found,
-                            const OC* rowptr) {
-  array<spgemm_totals, space::device> totals(ctx, 1);
-  check(cudaMemsetAsync(totals.data(), 0, sizeof(spgemm_totals), ctx.stream()), "classify_rows");
+                            row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr) {
+  spgemm_totals* const totals = &facts.counters.data()->counted;
   classify_kernel<<<resident_blocks(ctx, f.rows, 8), block_threads, 0, ctx.stream()>>>(
-      f.rows, facts.view(), rowptr, totals.data());
+      f.rows, facts.view(), rowptr, totals);
   check_launch("classify_kernel");
   return with_counted(ctx, found, totals);
 }
 
 template <class I, class O>
 spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                         const row_facts<I, O>& facts, const spgemm_totals& found,
-                         std::int64_t* counts, stage_clock& clock) {
-  array<spgemm_totals, space::device> totals(ctx, 1);
-  check(cudaMemsetAsync(totals.data(), 0, sizeof(spgemm_totals), ctx.stream()), "count_rows");
+                         row_facts<I, O>& facts, const spgemm_totals& found, std::int64_t* counts,
+                         stage_clock& clock) {
+  spgemm_counters* const counters = facts.counters.data();
+  spgemm_totals* const totals = &counters->counted;
   const known_rows<I, O> known = facts.view();
   const spgemm_thresholds& thresholds = facts.thresholds;
   const row_bins<I> bins(ctx, f.rows, thresholds, found, spgemm::count_classes,
+                         counters->binned_to_count,
                          [=] __device__(std::int64_t row) { return known.count_class(row); });
   clock.lap(&spgemm_report::bin_for_count);
   if (const row_list<I> merged = bins[0]; merged.count > 0) {
     with_merged(found.longest_merged, [&](auto most) {
       count_merged_kernel<most()>
           <<<resident_blocks(ctx, merged.count, 16), block_threads, 0, ctx.stream()>>>(
-              f, merged, known, counts, totals.data());
+              f, merged, known, counts, totals);
     });
     check_launch("count_merged_kernel");
   }
@@ -236,7 +235,7 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
         shape.flat ? count_rows_kernel<true, I, O> : count_rows_kernel<false, I, O>;
     allow_shared(kernel, shape.bytes);
     kernel<<<blocks_of_groups(ctx, list.count, shape), shape.threads, shape.bytes, ctx.stream()>>>(
-        f, list, shape.lanes, slots, known, counts, totals.data());
+        f, list, shape.lanes, slots, known, counts, totals);
     check_launch("count_rows_kernel");
   }
   if (const row_list<I> heavy = bins[spgemm::count_classes]; heavy.count > 0) {
@@ -244,7 +243,7 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
     const std::size_t bytes = ctx.properties().shared_bytes_per_block / 2 / 1024 * 1024 - 1024;
     allow_shared(count_heavy_kernel<I, O>, bytes);
     count_heavy_kernel<<<static_cast<unsigned>(heavy.count), 1024, bytes, ctx.stream()>>>(
-        f, heavy, static_cast<std::int64_t>(bytes) * 8, known, counts, totals.data());
+        f, heavy, static_cast<std::int64_t>(bytes) * 8, known, counts, totals);
     check_launch("count_heavy_kernel");
   }
   const spgemm_totals counted = with_counted(ctx, found, totals);
@@ -253,9 +252,9 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
 }
 
 #define LACUNA_CLASSIFY(I, O, OC)                                                                  \
-  template spgemm_totals classify_rows<I, O, OC>(                                                  \
-      const device_context&, const spgemm_factors<I, O>&, const row_facts<I, O>&,                  \
-      const spgemm_totals&, const OC*);
+  template spgemm_totals classify_rows<I, O, OC>(const device_context&,                            \
+                                                 const spgemm_factors<I, O>&, row_facts<I, O>&,    \
+                                                 const spgemm_totals&, const OC*);
 LACUNA_CLASSIFY(std::int32_t, std::int32_t, std::int32_t)
 LACUNA_CLASSIFY(std::int32_t, std::int32_t, std::int64_t)
 LACUNA_CLASSIFY(std::int32_t, std::int64_t, std::int64_t)
@@ -264,8 +263,8 @@ LACUNA_CLASSIFY(std::int64_t, std::int32_t, std::int64_t)
 LACUNA_CLASSIFY(std::int64_t, std::int64_t, std::int64_t)
 #define LACUNA_INSTANTIATE(I, O)                                                                   \
   template spgemm_totals count_rows<I, O>(const device_context&, const spgemm_factors<I, O>&,      \
-                                          const row_facts<I, O>&, const spgemm_totals&,            \
-                                          std::int64_t*, stage_clock&);
+                                          row_facts<I, O>&, const spgemm_totals&, std::int64_t*,   \
+                                          stage_clock&);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::gpu

@@ -306,21 +306,22 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class T, class I, class O, class OC>
 bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
-               const row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr,
+               row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr,
                const fill_target<T, I>& target, spgemm_order order, stage_clock& clock) {
-  array<int, space::device> wrong(ctx, 1);
-  check(cudaMemsetAsync(wrong.data(), 0, sizeof(int), ctx.stream()), "fill_rows");
+  spgemm_counters* const counters = facts.counters.data();
+  int* const wrong = &counters->wrong;
   const known_rows<I, O> known = facts.view();
-  const row_bins<I> bins(
-      ctx, f.rows, facts.thresholds, found, spgemm::fill_classes, [=] __device__(std::int64_t row) {
-        return known.fill_class(row, static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]));
-      });
+  const row_bins<I> bins(ctx, f.rows, facts.thresholds, found, spgemm::fill_classes,
+                         counters->binned_to_fill, [=] __device__(std::int64_t row) {
+                           return known.fill_class(
+                               row, static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]));
+                         });
   clock.lap(&spgemm_report::bin_for_fill);
   if (const row_list<I> merged = bins[0]; merged.count > 0) {
     with_merged(found.longest_merged, [&](auto most) {
       fill_merged_kernel<most()>
           <<<2 * resident_blocks(ctx, merged.count, 16), merging_threads, 0, ctx.stream()>>>(
-              f, v, merged, rowptr, target, wrong.data());
+              f, v, merged, rowptr, target, wrong);
     });
     check_launch("fill_merged_kernel");
   }
@@ -338,7 +339,7 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
                      : fill_rows_kernel<items(), walk::flat, T, I, O, OC>;
     allow_shared(kernel, shape.bytes);
     kernel<<<blocks_of_groups(ctx, list.count, shape), shape.threads, shape.bytes, ctx.stream()>>>(
-        f, v, list, shape.lanes, slots, known, rowptr, target, wrong.data());
+        f, v, list, shape.lanes, slots, known, rowptr, target, wrong);
     check_launch("fill_rows_kernel");
   };
   using std::integral_constant;
@@ -350,9 +351,9 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
   launch(integral_constant<int, 24>{}, 6);
 
   if (const row_list<I> heavy = bins[spgemm::fill_classes]; heavy.count > 0)
-    fill_heavy_rows<T, I, O, OC>(ctx, f, v, heavy, known, rowptr, target, order, wrong.data());
+    fill_heavy_rows<T, I, O, OC>(ctx, f, v, heavy, known, rowptr, target, order, wrong);
   int failed = 0;
-  read_back(ctx, &failed, wrong.data(), 1);
+  read_back(ctx, &failed, wrong, 1);
   clock.lap(&spgemm_report::fill);
   if (spgemm_report* const report = clock.report()) {
     report->merged_rows = bins[0].count;
@@ -364,7 +365,7 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
 
 #define LACUNA_FILL(T, I, O, OC)                                                                   \
   template bool fill_rows<T, I, O, OC>(const device_context&, const spgemm_factors<I, O>&,         \
-                                       const spgemm_values<T>&, const row_facts<I, O>&,            \
+                                       const spgemm_values<T>&, row_facts<I, O>&,                  \
                                        const spgemm_totals&, const OC*, const fill_target<T, I>&,  \
                                        spgemm_order, stage_clock&);
 #define LACUNA_INSTANTIATE(T)                                                                      \

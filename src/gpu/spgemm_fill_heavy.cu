@@ -192,16 +192,84 @@ template <class T> struct product_tile {
   int of_warp[block_threads / 32][block_threads / 32]; // owner, dealer: products dealt
 };
 
+/// What a thread has of a tile: two products, a warp's side by side.
+template <class T> struct dealt_products {
+  bool there[2];
+  int column[2];
+  T product[2];
+};
+
+/// Deals a tile's products to the warps that own their columns, in order; each adds its own. The
+/// block's threads pass one barrier before `used_up` is called, and end at no barrier.
+template <class T, class UsedUp>
+__device__ void deal_and_add(const dealt_products<T>& mine, product_tile<T>& tile, int products,
+                             int owner_shift, const range_sums<T>& sums, const UsedUp& used_up) {
+  constexpr int warps = block_threads / 32;
+  static_assert(warps == 8); // owners have three bits
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  unsigned votes[2], bit[2][3];
+  int owner[2];
+#pragma unroll
+  for (int u = 0; u < 2; ++u) {
+    owner[u] = mine.column[u] >> owner_shift;
+    votes[u] = __ballot_sync(whole_warp, mine.there[u]);
+#pragma unroll
+    for (int k = 0; k < 3; ++k) bit[u][k] = __ballot_sync(whole_warp, (owner[u] >> k & 1) != 0);
+  }
+  // Lanes whose product, of either step, goes to a warp.
+  const auto dealt_to = [&](int u, int to) {
+    unsigned mask = votes[u];
+#pragma unroll
+    for (int k = 0; k < 3; ++k) mask &= (to >> k & 1) != 0 ? bit[u][k] : ~bit[u][k];
+    return mask;
+  };
+  if (lane < warps)
+    tile.of_warp[lane][warp] = __popc(dealt_to(0, lane)) + __popc(dealt_to(1, lane));
+  __syncthreads();
+  used_up();
+  // Where they go: by owner, then by dealer. A lane has two of the 64 numbers.
+  const int one = tile.of_warp[lane / 4][2 * lane % 8],
+            other = tile.of_warp[lane / 4][2 * lane % 8 + 1];
+  int place = one + other;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const int others = __shfl_up_sync(whole_warp, place, step);
+    if (lane >= step) place += others;
+  }
+  place -= one + other;
+#pragma unroll
+  for (int u = 0; u < 2; ++u) {
+    const int number = owner[u] * warps + warp;
+    const int first = __shfl_sync(whole_warp, place, number / 2),
+              half = __shfl_sync(whole_warp, one, number / 2);
+    int to =
+        first + (number % 2 != 0 ? half : 0) + __popc(dealt_to(u, owner[u]) & ((1u << lane) - 1));
+    if (u == 1) to += __popc(dealt_to(0, owner[u]));
+    if (!mine.there[u]) continue;
+    tile.column[to] = static_cast<std::uint16_t>(mine.column[u]);
+    tile.product[to] = mine.product[u];
+  }
+  const int begin = __shfl_sync(whole_warp, place, warp * warps / 2);
+  const int next = __shfl_sync(whole_warp, place, (warp + 1) * warps / 2 % 32);
+  const int end = warp + 1 < warps ? next : products;
+  __syncthreads();
+  for (int k = begin; k < end; k += 32) {
+    const bool some = k + lane < end;
+    const unsigned slot = some ? tile.column[k + lane] : whole_warp - lane;
+    const T value = some ? tile.product[k + lane] : T{0};
+    add_in_order(some, slot, [&] { sums.add(static_cast<int>(slot), value); });
+  }
+}
+
 /// Short segments: a tile of their products at a time, found by all threads and dealt to the warps
-/// that own their columns, in order; each adds its own. relaxed: each thread adds what it found.
+/// that own their columns. relaxed: each thread adds what it found.
 template <bool relaxed, class T, class I, class O>
 __device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
                           const segment_list<T, O>& list, const list_size& size,
                           product_tile<T>& tile, std::int64_t base, int owner_shift,
                           const range_sums<T>& sums) {
-  constexpr int warps = block_threads / 32;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
-  const unsigned before_lane = (1u << lane) - 1, up_to_lane = whole_warp >> (31 - lane);
+  const unsigned up_to_lane = whole_warp >> (31 - lane);
   const int start = thread < size.segments ? list.start[thread] : size.products;
   const auto mark = [&](int from, unsigned* begins) {
     const int at = start - from;
@@ -221,109 +289,68 @@ __device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>&
       const int other = __shfl_up_sync(whole_warp, upto, step);
       if (lane >= step) upto += other;
     }
-    // Two products a thread, a warp's side by side.
-    bool there[2];
-    int column[2];
-    T product[2];
+    dealt_products<T> mine;
 #pragma unroll
     for (int u = 0; u < 2; ++u) {
       const int word = 2 * warp + u, p = from + 32 * word + lane;
       const unsigned bits = begins[word];
-      const int owner = before + __shfl_sync(whole_warp, upto, word) - __popc(bits) +
-                        __popc(bits & up_to_lane) - 1;
-      there[u] = p < size.products;
-      column[u] = 0;
-      product[u] = T{0};
-      if (there[u]) {
-        const O k = list.begin[owner] + static_cast<O>(p - list.start[owner]);
-        column[u] = static_cast<int>(__ldg(f.b_colind + k) - base);
-        product[u] = list.factor[owner] * v.value(k);
+      const int segment = before + __shfl_sync(whole_warp, upto, word) - __popc(bits) +
+                          __popc(bits & up_to_lane) - 1;
+      mine.there[u] = p < size.products;
+      mine.column[u] = 0;
+      mine.product[u] = T{0};
+      if (mine.there[u]) {
+        const O k = list.begin[segment] + static_cast<O>(p - list.start[segment]);
+        mine.column[u] = static_cast<int>(__ldg(f.b_colind + k) - base);
+        mine.product[u] = list.factor[segment] * v.value(k);
       }
     }
     before += __shfl_sync(whole_warp, upto, tile_words - 1);
     mark(from + tile_products, tile.begins[turn ^ 1]);
+    const auto used_up = [&] {
+      if (thread < tile_words) begins[thread] = 0; // marked again after the next barrier
+    };
     if constexpr (relaxed) {
 #pragma unroll
       for (int u = 0; u < 2; ++u)
-        if (there[u]) sums.add_relaxed(column[u], product[u]);
+        if (mine.there[u]) sums.add_relaxed(mine.column[u], mine.product[u]);
       __syncthreads();
-      if (thread < tile_words) begins[thread] = 0;
+      used_up();
       __syncthreads();
-      continue;
-    }
-    // Lanes whose product goes to `owner`, of either step.
-    unsigned votes[2], bit[2][3];
-    int owner[2];
-#pragma unroll
-    for (int u = 0; u < 2; ++u) {
-      owner[u] = column[u] >> owner_shift;
-      votes[u] = __ballot_sync(whole_warp, there[u]);
-#pragma unroll
-      for (int k = 0; k < 3; ++k) bit[u][k] = __ballot_sync(whole_warp, (owner[u] >> k & 1) != 0);
-    }
-    const auto dealt_to = [&](int u, int to) {
-      unsigned mask = votes[u];
-#pragma unroll
-      for (int k = 0; k < 3; ++k) mask &= (to >> k & 1) != 0 ? bit[u][k] : ~bit[u][k];
-      return mask;
-    };
-    static_assert(warps == 8);
-    if (lane < warps)
-      tile.of_warp[lane][warp] = __popc(dealt_to(0, lane)) + __popc(dealt_to(1, lane));
-    __syncthreads();
-    if (thread < tile_words) begins[thread] = 0;
-    // Where they go: by owner, then by dealer. A lane has two of the 64 numbers.
-    const int one = (&tile.of_warp[0][0])[2 * lane], other = (&tile.of_warp[0][0])[2 * lane + 1];
-    int place = one + other;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      const int others = __shfl_up_sync(whole_warp, place, step);
-      if (lane >= step) place += others;
-    }
-    place -= one + other;
-    const auto place_of = [&](int to, int dealer) {
-      const int number = to * warps + dealer;
-      return __shfl_sync(whole_warp, place, number / 2) +
-             (number % 2 != 0 ? __shfl_sync(whole_warp, one, number / 2) : 0);
-    };
-#pragma unroll
-    for (int u = 0; u < 2; ++u) {
-      const int number = owner[u] * warps + warp;
-      const int first = __shfl_sync(whole_warp, place, number / 2),
-                half = __shfl_sync(whole_warp, one, number / 2);
-      int to = first + (number % 2 != 0 ? half : 0) + __popc(dealt_to(u, owner[u]) & before_lane);
-      if (u == 1) to += __popc(dealt_to(0, owner[u]));
-      if (!there[u]) continue;
-      tile.column[to] = static_cast<std::uint16_t>(column[u]);
-      tile.product[to] = product[u];
-    }
-    const int mine = place_of(warp, 0), end = warp + 1 < warps
-                                                  ? place_of(warp + 1, 0)
-                                                  : min(tile_products, size.products - from);
-    __syncthreads();
-    for (int k = mine; k < end; k += 32) {
-      const bool some = k + lane < end;
-      const unsigned slot = some ? tile.column[k + lane] : whole_warp - lane;
-      const T value = some ? tile.product[k + lane] : T{0};
-      add_in_order(some, slot, [&] { sums.add(static_cast<int>(slot), value); });
+    } else {
+      deal_and_add(mine, tile, min(tile_products, size.products - from), owner_shift, sums,
+                   used_up);
     }
   }
   __syncthreads();
 }
 
-/// Shorter segments on the mean are added by tiles.
-constexpr int long_segment = 48;
+/// How a block adds the segments of its range.
+enum class range_walk {
+  along,  ///< one after another
+  tiles,  ///< several at once, in order, where they are short
+  relaxed ///< several at once, with atomics
+};
+/// Whether a row's segments are long, empty ones counted: `along` needs fewer registers than the
+/// choice does. A block that is launched for the other rows leaves.
+template <class I, class O>
+__device__ bool has_long_segments(const known_rows<I, O>& known, std::int64_t row,
+                                  int range_columns) {
+  const std::int64_t ranges = (known.last[row] - known.first[row]) / range_columns + 1;
+  const std::int64_t segments = ranges * (known.a_rowptr[row + 1] - known.a_rowptr[row]);
+  return known.products[row] >= 2 * known.thresholds.tile_length * segments;
+}
 
 /// A block a range of a heavy row's columns.
-template <bool relaxed, class T, class I, class O, class OC>
-__global__ void __launch_bounds__(block_threads)
+template <range_walk how, class T, class I, class O, class OC>
+__global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 5)
     fill_ranges_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> rows,
-                       int range_columns, std::int64_t ranges, const std::uint32_t* counts,
-                       const OC* rowptr, fill_target<T, I> target, int* wrong) {
+                       const known_rows<I, O> known, int range_columns, std::int64_t ranges,
+                       const std::uint32_t* counts, const OC* rowptr, fill_target<T, I> target,
+                       int* wrong) {
   extern __shared__ __align__(16) unsigned char shared[];
   const range_sums<T> sums{reinterpret_cast<T*>(shared)};
   __shared__ segment_list<T, O> list;
-  __shared__ product_tile<T> tile;
   constexpr int warps = block_threads / 32;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
   const int part = range_columns / warps;
@@ -332,6 +359,9 @@ __global__ void __launch_bounds__(block_threads)
   const std::uint32_t mine = counts[range];
   if (mine == 0) return;
   const std::int64_t row = rows[place];
+  if (how != range_walk::relaxed &&
+      has_long_segments(known, row, range_columns) != (how == range_walk::along))
+    return;
   for (int c = thread; c < range_columns; c += block_threads) sums.sums[c] = untouched(T{});
   const O begin = f.a_rowptr[row], end = f.a_rowptr[row + 1];
   const std::int64_t base = range * range_columns;
@@ -345,10 +375,16 @@ __global__ void __launch_bounds__(block_threads)
           first_from(f.b_colind, segment.begin, last, base + range_columns) - segment.begin;
     }
     const list_size size = make_list(list, segment);
-    if (relaxed || size.products < long_segment * size.segments)
-      add_tiles<relaxed>(f, v, list, size, tile, base, __ffs(part) - 1, sums);
-    else
+    if constexpr (how == range_walk::along) {
       add_along(f, v, list, size.segments, base, sums);
+    } else {
+      __shared__ product_tile<T> tile;
+      if (how == range_walk::relaxed ||
+          size.products < known.thresholds.tile_length * size.segments)
+        add_tiles<how == range_walk::relaxed>(f, v, list, size, tile, base, __ffs(part) - 1, sums);
+      else
+        add_along(f, v, list, size.segments, base, sums);
+    }
   }
   __syncthreads();
   // Warps own parts of the range: what they found, where it goes, then out in order.
@@ -403,17 +439,24 @@ void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
   const std::size_t mask_bytes = static_cast<std::size_t>(windows) * range_columns / 8;
   const std::size_t range_bytes = range_columns * sizeof(T);
   allow_shared(count_ranges_kernel<I, O>, mask_bytes);
-  auto* const fill = order == spgemm_order::relaxed ? fill_ranges_kernel<true, T, I, O, OC>
-                                                    : fill_ranges_kernel<false, T, I, O, OC>;
-  allow_shared(fill, range_bytes);
   for (std::int64_t done = 0; done < heavy.count; done += at_once) {
     const row_list<I> some{heavy.rows, std::min(at_once, heavy.count - done), done};
     count_ranges_kernel<<<static_cast<unsigned>(some.count), 1024, mask_bytes, ctx.stream()>>>(
         f, some, range_columns, ranges, windows, known, counts.data());
     check_launch("count_ranges_kernel");
-    fill<<<static_cast<unsigned>(some.count * ranges), block_threads, range_bytes, ctx.stream()>>>(
-        f, v, some, range_columns, ranges, counts.data(), rowptr, target, wrong);
-    check_launch("fill_ranges_kernel");
+    const auto fill = [&](auto* kernel) {
+      allow_shared(kernel, range_bytes);
+      kernel<<<static_cast<unsigned>(some.count * ranges), block_threads, range_bytes,
+               ctx.stream()>>>(f, v, some, known, range_columns, ranges, counts.data(), rowptr,
+                               target, wrong);
+      check_launch("fill_ranges_kernel");
+    };
+    if (order == spgemm_order::relaxed) {
+      fill(fill_ranges_kernel<range_walk::relaxed, T, I, O, OC>);
+    } else {
+      fill(fill_ranges_kernel<range_walk::along, T, I, O, OC>);
+      fill(fill_ranges_kernel<range_walk::tiles, T, I, O, OC>);
+    }
   }
 }
 

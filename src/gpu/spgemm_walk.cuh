@@ -10,6 +10,7 @@ namespace lacuna::gpu {
 /// For walks that look at columns alone.
 struct columns_only {
   using scalar_type = int;
+  static constexpr bool has_values = false;
   template <class P> __device__ int factor(P) const { return 0; }
   template <class P> __device__ int value(P) const { return 0; }
 };
@@ -45,7 +46,8 @@ __device__ void walk_along(const spgemm_factors<I, O>& f, const Values& v, const
     };
     ask(0);
     for (int t = 0; t < count; ++t) {
-      const T scale = g.from(factor, t);
+      T scale{0};
+      if constexpr (Values::has_values) scale = g.from(factor, t);
       O at = next, here_left = next_left;
       I here = column;
       T there = value;
@@ -111,7 +113,7 @@ __device__ void walk_flat(const spgemm_factors<I, O>& f, const Values& v, O begi
     if ((some & (some + 1)) != 0) {
       const int from = place_of_bit(some, lane);
       b = __shfl_sync(whole_warp, b, from);
-      factor = __shfl_sync(whole_warp, factor, from);
+      if constexpr (Values::has_values) factor = __shfl_sync(whole_warp, factor, from);
       length = __shfl_sync(whole_warp, length, from);
       if (lane >= __popc(some)) length = 0;
     }
@@ -134,7 +136,7 @@ __device__ void walk_flat(const spgemm_factors<I, O>& f, const Values& v, O begi
       const int owner = before + __popc(begins & up_to_lane) - 1;
       before += __popc(begins);
       const O place = __shfl_sync(whole_warp, origin, owner) + base + lane;
-      scale = __shfl_sync(whole_warp, factor, owner);
+      if constexpr (Values::has_values) scale = __shfl_sync(whole_warp, factor, owner);
       if (base + lane >= total) return;
       column = __ldg(f.b_colind + place);
       value = v.value(place);

@@ -40,24 +40,26 @@ struct named_number {
     word, [](const spmv_machine& m) { return static_cast<double>(m.field); },                      \
         [](spmv_machine& m, double v) { m.field = static_cast<type>(v); }                          \
   }
-constexpr named_number numbers[] = {
-    LACUNA_NUMBER("device", device, bool),
-    LACUNA_NUMBER("workers", workers, int),
-    LACUNA_NUMBER("transposition", transposition, double),
-    LACUNA_NUMBER("piece", piece, std::int64_t),
-    LACUNA_NUMBER("few_rows", few_rows, std::int64_t),
-    LACUNA_NUMBER("lane_entries", lane_entries, std::int64_t),
-    LACUNA_NUMBER("padding", padding, double),
-    LACUNA_NUMBER("csr_k_a_ssr", csr_k.a_ssr, double),
-    LACUNA_NUMBER("csr_k_b_ssr", csr_k.b_ssr, double),
-    LACUNA_NUMBER("csr_k_a_sr", csr_k.a_sr, double),
-    LACUNA_NUMBER("csr_k_b_sr", csr_k.b_sr, double),
-    LACUNA_NUMBER("spgemm_merged_entries", spgemm.merged_entries, std::int64_t),
-    LACUNA_NUMBER("spgemm_merged_products", spgemm.merged_products, std::int64_t),
-    LACUNA_NUMBER("spgemm_light_products", spgemm.light_products, std::int64_t),
-    LACUNA_NUMBER("spgemm_few_rows", spgemm.few_rows, std::int64_t),
-    LACUNA_NUMBER("spgemm_few_in_all", spgemm.few_in_all, std::int64_t),
-    LACUNA_NUMBER("spgemm_flat_length", spgemm.flat_length, std::int64_t)};
+#define LACUNA_THRESHOLD(word) LACUNA_NUMBER("spgemm_" #word, spgemm.word, std::int64_t)
+constexpr named_number numbers[] = {LACUNA_NUMBER("device", device, bool),
+                                    LACUNA_NUMBER("workers", workers, int),
+                                    LACUNA_NUMBER("transposition", transposition, double),
+                                    LACUNA_NUMBER("piece", piece, std::int64_t),
+                                    LACUNA_NUMBER("few_rows", few_rows, std::int64_t),
+                                    LACUNA_NUMBER("lane_entries", lane_entries, std::int64_t),
+                                    LACUNA_NUMBER("padding", padding, double),
+                                    LACUNA_NUMBER("csr_k_a_ssr", csr_k.a_ssr, double),
+                                    LACUNA_NUMBER("csr_k_b_ssr", csr_k.b_ssr, double),
+                                    LACUNA_NUMBER("csr_k_a_sr", csr_k.a_sr, double),
+                                    LACUNA_NUMBER("csr_k_b_sr", csr_k.b_sr, double),
+                                    LACUNA_THRESHOLD(merged_entries),
+                                    LACUNA_THRESHOLD(merged_products),
+                                    LACUNA_THRESHOLD(merged_products_of_few),
+                                    LACUNA_THRESHOLD(light_products),
+                                    LACUNA_THRESHOLD(few_rows),
+                                    LACUNA_THRESHOLD(few_in_all),
+                                    LACUNA_THRESHOLD(flat_length),
+                                    LACUNA_THRESHOLD(tile_length)};
 
 double read_number(const char*& at, const char* end, const std::string& file, int line) {
   while (at != end && *at == ' ') ++at;

@@ -79,6 +79,26 @@ constexpr class_plan plan_classes(const spgemm_thresholds& t, const Totals& rows
   return plan;
 }
 
+/// Thresholds for two matrices: O(1), before anything is known of their rows.
+struct factor_sizes {
+  std::int64_t a_rows, a_entries, b_rows, b_entries;
+};
+constexpr spgemm_thresholds fit_to(spgemm_thresholds t, const factor_sizes& s,
+                                   int multiprocessors) {
+  t.merged_entries = std::min(t.merged_entries, most_merged_entries);
+  // A thread that merges takes microseconds; a multiprocessor has 2048 of them.
+  if (s.a_rows < std::int64_t{1024} * multiprocessors)
+    t.merged_products = std::min(t.merged_products, t.merged_products_of_few);
+  // Products, if rows of B were alike; a warp's fair share, of 32 a multiprocessor.
+  const double products = static_cast<double>(s.a_entries) * static_cast<double>(s.b_entries) /
+                          static_cast<double>(std::max<std::int64_t>(s.b_rows, 1));
+  const double share = products / (32.0 * multiprocessors);
+  const auto least = std::min<std::int64_t>(t.light_products, 2048);
+  if (share < static_cast<double>(t.light_products))
+    t.light_products = std::max(least, static_cast<std::int64_t>(share));
+  return t;
+}
+
 /// Lanes that own a row of C and walk A's row together, side by side along each row of B: a power
 /// of two from `least` to 32. After section 4.3: the mean length of B's rows, and more where the
 /// longest would take more than twice the steps that there are rows to walk. The paper also gives

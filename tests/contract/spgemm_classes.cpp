@@ -54,6 +54,26 @@ TEST(SpgemmClasses, FollowTheThresholds) {
   EXPECT_EQ(spgemm::fill_class(t, {100, 5000, 64}, 60), 3);
 }
 
+TEST(SpgemmClasses, ThresholdsFitTheMatrices) {
+  // Large: as they are.
+  EXPECT_EQ(spgemm::fit_to(built_in, {2'000'000, 54'000'000, 2'000'000, 54'000'000}, 132),
+            built_in);
+  // Small: nobody waits for one thread, or one warp.
+  const spgemm_thresholds small = spgemm::fit_to(built_in, {11'000, 150'000, 11'000, 150'000}, 132);
+  EXPECT_EQ(small.merged_products, built_in.merged_products_of_few);
+  EXPECT_EQ(small.light_products, 2048);
+  const spgemm_thresholds some =
+      spgemm::fit_to(built_in, {500'000, 5'000'000, 500'000, 5'000'000}, 132);
+  EXPECT_EQ(some.light_products, 11837); // 5e7 products among 4224 warps
+  EXPECT_EQ(some.merged_products, built_in.merged_products);
+  // What a user lowered stays low, and a thread has registers for ten rows.
+  spgemm_thresholds low;
+  low.light_products = 1000;
+  low.merged_entries = 100;
+  EXPECT_EQ(spgemm::fit_to(low, {0, 0, 0, 0}, 132).light_products, 1000);
+  EXPECT_EQ(spgemm::fit_to(low, {0, 0, 0, 0}, 132).merged_entries, 10);
+}
+
 TEST(SpgemmClasses, FewRowsGoTogether) {
   const auto plan = [](std::vector<std::int64_t> rows) {
     rows.resize(spgemm::count_classes + 1);

@@ -200,6 +200,30 @@ TEST(SearchThresholds, OnDevicesLooksAtFewRows) {
   EXPECT_EQ(search_thresholds(start, {m}).few_rows, 0);
 }
 
+TEST(SearchSpgemmThresholds, FindsWhatIsFastest) {
+  int asked = 0;
+  // One product is fastest with flat walks up to 40, the other with 4096 light products.
+  const auto times = [&](const spgemm_thresholds& t) {
+    ++asked;
+    const auto far = [](std::int64_t a, double b) {
+      return 1 + std::abs(std::log2(static_cast<double>(a + 1) / (b + 1)));
+    };
+    return std::vector<double>{1e-3 * far(t.flat_length, 40), 2e-3 * far(t.light_products, 4096)};
+  };
+  const spgemm_thresholds found = search_spgemm_thresholds({}, 3, times);
+  EXPECT_EQ(found.flat_length, 40);
+  EXPECT_EQ(found.light_products, 4096);
+  EXPECT_EQ(found.merged_products, spgemm_thresholds{}.merged_products);
+  EXPECT_LT(asked, 80); // no thresholds twice
+}
+
+TEST(SearchSpgemmThresholds, StaysWhereLittleIsGained) {
+  const auto times = [](const spgemm_thresholds& t) {
+    return std::vector<double>{t == spgemm_thresholds{} ? 1.0 : 0.99};
+  };
+  EXPECT_EQ(search_spgemm_thresholds({}, 3, times), spgemm_thresholds{});
+}
+
 /// Matrices of several sizes, measured as a machine with these costs would.
 std::vector<measured_matrix> measured_by(const spmv_machine& truth) {
   std::vector<measured_matrix> matrices;

@@ -13,7 +13,10 @@ struct spgemm_thresholds {
   /// A thread merges a row of A's with so many entries (10 at most) and products at most.
   std::int64_t merged_entries = 10;
   std::int64_t merged_products = 100;
-  /// A row with more products is heavy: it goes by ranges of columns.
+  /// The same where rows are too few to keep a device busy with a thread each.
+  std::int64_t merged_products_of_few = 24;
+  /// A row with more products is heavy: it goes by ranges of columns. Fewer where A and B are
+  /// small, so that no warp is left alone with a row.
   std::int64_t light_products = 16384;
   /// So do rows of the highest classes of tables, if fewer than this are in them together.
   std::int64_t few_rows = 512;
@@ -23,6 +26,8 @@ struct spgemm_thresholds {
   /// A warp that owns a row takes the products of several rows of B at a time if those are shorter
   /// on the mean.
   std::int64_t flat_length = 20;
+  /// Within a range of a heavy row's columns, the same for a block.
+  std::int64_t tile_length = 48;
   /// Lanes a row; 0: by the lengths of B's rows.
   std::int64_t lanes = 0;
   /// Rows whose columns lie close together have a bit or a slot a column instead of a hash table.

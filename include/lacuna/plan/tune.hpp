@@ -10,6 +10,7 @@
 
 #include <lacuna/gen/generate.hpp>
 #include <lacuna/plan/plan.hpp>
+#include <lacuna/plan/tune_spgemm.hpp>
 
 namespace lacuna {
 
@@ -217,6 +218,10 @@ template <space S> tuning tune(const context<S>& ctx, const tune_options& option
     result.matrices.push_back(detail::measure_matrix(ctx, specs[i], built_in, options.quick));
   }
   result.machine = fit_machine(built_in, result.matrices);
+  if constexpr (S == space::device) {
+    if (options.progress) options.progress("sparse products", 1);
+    result.machine.spgemm = tune_spgemm(ctx, built_in.spgemm, options.quick, options.only);
+  }
   result.machine.name = machine_name(ctx);
   result.machine.origin = "measured now";
   result.judged_before = judge(result.before, result.matrices);

@@ -1,0 +1,87 @@
+// The line search over SpGEMM's thresholds.
+#include <lacuna/plan/tune_spgemm.hpp>
+
+#include <lacuna/plan/tune.hpp>
+
+#include "plan/fit.hpp"
+
+namespace lacuna {
+namespace {
+
+struct threshold {
+  std::int64_t spgemm_thresholds::*field;
+  std::vector<std::int64_t> candidates;
+};
+/// In the order of the search: what moves most rows first.
+const std::vector<threshold>& searched() {
+  static const std::vector<threshold> all = {
+      {&spgemm_thresholds::merged_products, {0, 32, 64, 100, 160, 256}},
+      {&spgemm_thresholds::merged_entries, {3, 5, 7, 10}},
+      {&spgemm_thresholds::merged_products_of_few, {0, 16, 32, 64, 100}},
+      {&spgemm_thresholds::flat_length, {0, 8, 12, 16, 20, 28, 40}},
+      {&spgemm_thresholds::light_products, {2048, 4096, 8192, 16384, 32768, 65536}},
+      {&spgemm_thresholds::tile_length, {0, 8, 16, 32, 48, 64, 128}},
+      {&spgemm_thresholds::few_rows, {0, 128, 512, 2048, 8192}},
+      {&spgemm_thresholds::few_in_all, {0, 16384, 65536, 262144}}};
+  return all;
+}
+
+/// One that is to replace another must be better by more than measurements scatter.
+constexpr double least_gain = 0.98;
+
+} // namespace
+
+spgemm_thresholds search_spgemm_thresholds(const spgemm_thresholds& start, int passes,
+                                           const product_times& times) {
+  std::vector<std::pair<spgemm_thresholds, double>> known;
+  const auto mean_time = [&](const spgemm_thresholds& t) {
+    for (const auto& [tried, mean] : known)
+      if (tried == t) return mean;
+    return known.emplace_back(t, fitting::geometric_mean(times(t))).second;
+  };
+  spgemm_thresholds best = start;
+  bool changed = true;
+  for (int pass = 0; pass < passes && changed; ++pass) {
+    changed = false;
+    for (const threshold& each : searched()) {
+      double least = least_gain * mean_time(best);
+      spgemm_thresholds found = best;
+      for (const std::int64_t value : each.candidates) {
+        spgemm_thresholds tried = best;
+        tried.*each.field = value;
+        if (const double mean = mean_time(tried); mean < least) {
+          least = mean;
+          found = tried;
+        }
+      }
+      changed = changed || !(found == best);
+      best = found;
+    }
+  }
+  return best;
+}
+
+namespace detail {
+
+std::vector<std::string> training_products(bool quick) {
+  // Short rows, stencils, blocks, meshes, graphs with a few heavy rows.
+  std::vector<std::string> specs = {"poisson2d:n=500", "poisson3d27:n=40",
+                                    "rgg:scale=17",    "uniform:rows=131072,per_row=8",
+                                    "rmat:scale=13",   "web:n=200000"};
+  if (!quick)
+    for (const char* more : {"poisson2d9:n=512", "poisson3d:n=64", "fem3d:n=20,dof=3",
+                             "kron:scale=12", "debruijn:scale=18", "trace3:n=700", "qcd:n=8",
+                             "banded:n=100000", "uniform:rows=20000,per_row=13"})
+      specs.emplace_back(more);
+  return specs;
+}
+
+double median_seconds(int repeat, const std::function<void()>& run) {
+  run();
+  std::vector<double> seconds;
+  for (int i = 0; i < repeat; ++i) seconds.push_back(seconds_of(run));
+  return fitting::median(seconds);
+}
+
+} // namespace detail
+} // namespace lacuna
