@@ -18,12 +18,15 @@ void add_options(CLI::App& cli, settings& s) {
        {"spmv-t", suite::spmv_t},
        {"spmm", suite::spmm},
        {"add", suite::add},
+       {"add-t", suite::add_t},
        {"transpose", suite::transpose},
+       {"spgemm", suite::spgemm},
        {"io", suite::io},
        {"paper:003", suite::paper_003},
        {"paper:004", suite::paper_004}},
-      "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X; add: C = A + B; transpose: C = A^T; io: "
-      "files; paper:003, paper:004: the papers' tables beside this machine's")
+      "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X; add: C = A + B; add-t: C = A + A^T; "
+      "transpose: C = A^T; spgemm: C = A A, or A A^T if A is not square; io: files; paper:001, "
+      "paper:003, paper:004: the papers' tables beside this machine's")
       ->required()
       ->option_text("SUITE");
   app::add_device_option(cli, s.device);

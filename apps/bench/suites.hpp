@@ -13,7 +13,9 @@ void run_suite(const rig<S>& r, const host_context& host, const settings& s,
   introduce(s, peers, out);
   switch (s.what) {
   case suite::add:
-  case suite::transpose: return run_matrix_suite(r, host, s, sources, peers, out);
+  case suite::add_t:
+  case suite::transpose:
+  case suite::spgemm: return run_matrix_suite(r, host, s, sources, peers, out);
   case suite::paper_003: return run_paper_003(r, host, s, sources, peers, out);
   case suite::paper_004: return run_paper_004(r, host, s, sources, peers, out);
   default: return run_products(r, host, s, sources, peers, out);
