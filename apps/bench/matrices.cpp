@@ -86,6 +86,28 @@ sources set_of_vectors(size_class size) {
   return set;
 }
 
+/// Like the eleven of paper 001's Table 4, in its sizes or, where a run should be short, smaller.
+/// Nothing generated has as many products as TSC_OPF.
+sources like_parger(size_class size) {
+  const bool whole = size != size_class::small;
+  const auto like = [whole](const char* spec, const char* smaller, const char* real) {
+    return matrix_source{whole ? spec : smaller, {}, false, real};
+  };
+  return {like("web:n=1000005", "web:n=200000", "webbase"),
+          like("trace3:n=4600", "trace3:n=700", "hugebubbles"),
+          like("poisson2d:n=624", "poisson2d:n=400", "mario002"),
+          like("lp:rows=29089,cols=957432,per_col=3", "lp:rows=10000,cols=300000,per_col=3",
+               "stat96v2"),
+          like("kron:scale=15,edges=6", "kron:scale=12,edges=6", "email-Enron"),
+          like("cage:length=7", "cage:length=6", "cage13"),
+          like("rgg:scale=17", "rgg:scale=15", "144"),
+          like("poisson3d27:n=24", "poisson3d27:n=24", "poisson3Da"),
+          like("qcd:n=4", "qcd:n=4", "QCD"),
+          like("fem3d:n=29,dof=2", "fem3d:n=16,dof=2", "harbor"),
+          like("localized:n=8140,block=62,clusters=3", "localized:n=2000,block=62,clusters=1",
+               "TSC_OPF")};
+}
+
 /// Like the fourteen of Williams et al. (paper 003, figure 3) in rows, entries a row and kind of
 /// pattern. Nothing generated is much like Economics: its row length, columns at random.
 sources like_williams() {
@@ -195,6 +217,7 @@ sources set_of(suite what, size_class size) {
     std::erase_if(set, [](const matrix_source& m) { return m.name.starts_with("lp"); });
     return set;
   }
+  case suite::paper_001: return like_parger(size);
   case suite::paper_003: return like_williams();
   case suite::paper_004: return like_lane_booth();
   case suite::spmm: {
