@@ -121,6 +121,7 @@ public:
       : s_(std::move(s)), p_(p), algorithm_(algorithm), a_(s_->api, p.a), b_(s_->api, p.b) {
     if (estimates() && s_->api.spgemm_memory == nullptr)
       throw unsupported("this cuSPARSE has no cusparseSpGEMM_estimateMemory");
+    s_->context.trim(); // what cuSPARSE allocates itself does not come from the pool
   }
   void run() override {
     try {
