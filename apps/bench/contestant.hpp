@@ -1,6 +1,7 @@
 // What is measured (a problem) and who takes part (Lacuna and its peers), on the host or a device.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -13,23 +14,42 @@
 
 namespace lacuna::bench {
 
-enum class suite { spmv, spmv_t, spmm, add, transpose, io, paper_003, paper_004 };
+enum class suite {
+  spmv,
+  spmv_t,
+  spmm,
+  add,
+  add_t,
+  transpose,
+  spgemm,
+  io,
+  paper_001,
+  paper_003,
+  paper_004
+};
 
-/// Those of products. io has contestants of its own; the papers' problems are those of spmv.
+/// Those of products. io has contestants of its own; the papers' problems are those of spmv, of
+/// paper 001 that of spgemm.
 inline const std::vector<suite> all_suites = {suite::spmv, suite::spmv_t, suite::spmm};
 /// Those whose result is a sparse matrix C, judged by the product of C and x.
-inline const std::vector<suite> matrix_suites = {suite::add, suite::transpose};
+inline const std::vector<suite> matrix_suites = {suite::add, suite::add_t, suite::transpose,
+                                                 suite::spgemm};
 
-/// Y = A X (spmv, spmm) or Y = A^T X (spmv_t); for add C = A + B and for transpose C = A^T, which
-/// are to be left as a matrix, and fetch() multiplies it: y = C x. Views only: operands outlive all
-/// contestants.
+/// In the suite itself, or in a paper's contest.
+inline bool makes_matrix(suite s) {
+  return s == suite::paper_001 || std::ranges::find(matrix_suites, s) != matrix_suites.end();
+}
+
+/// Y = A X (spmv, spmm) or Y = A^T X (spmv_t); for add C = A + B, for add_t C = A + A^T, for
+/// transpose C = A^T and for spgemm C = A B, which are to be left as a matrix, and fetch()
+/// multiplies it: y = C x. Views only: operands outlive all contestants.
 /// Vectors are matrices of one column. 32-bit indices, which all peers have.
 template <class T, space S> struct problem {
   suite what;
   csr_view<const T, index_t, offset_t, S> a;
   dense_view<const T, S> x;
   dense_view<T, S> y;
-  csr_view<const T, index_t, offset_t, S> b = {}; ///< add
+  csr_view<const T, index_t, offset_t, S> b = {}; ///< add; spgemm, where it may be A
 
   [[nodiscard]] std::int64_t columns() const { return x.shape().col; }
   [[nodiscard]] bool transposed() const { return what == suite::spmv_t; }
@@ -63,6 +83,8 @@ public:
   virtual void run() = 0;
   /// Brings the result of the last run into problem::y, where run() has left it elsewhere.
   virtual void fetch() {}
+  /// Lets go of a result that is the contestant's own. Follows every run, as part of its time.
+  virtual void forget() {}
   /// Memory beside the matrix and the vectors, if known.
   [[nodiscard]] virtual std::size_t extra_bytes() const { return 0; }
   /// Memory of the matrix as it is multiplied with, if known: what is compared with CSR's.

@@ -1,5 +1,5 @@
-// On a CUDA device: products are queued back to back and a queue is timed by events; the limit is
-// a copy within the device's memory.
+// On a CUDA device: work is queued back to back and a queue is timed by events; the limit is a copy
+// within the device's memory.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include "bench/graph.hpp"
 #include "bench/peers/peers.hpp"
 #include "bench/suites.hpp"
+#include "common/clock.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -24,25 +25,42 @@ private:
   cudaEvent_t e_ = nullptr;
 };
 
-/// Seconds of one run, from `length` of them queued back to back.
+constexpr int queue_length = 30;
+
+/// Seconds of one run, from up to 30 of them queued back to back: as many as fill `seconds`, or all
+/// if that is 0.
 class queue_timer {
 public:
-  queue_timer(const device_context& ctx, int length) : stream_(ctx.stream()), length_(length) {}
+  queue_timer(const device_context& ctx, double seconds) : ctx_(ctx), seconds_(seconds) {}
   double operator()(prepared& entrant) const {
-    entrant.run(); // a first one outside, so that the queue starts while the device is busy
-    require(cudaEventRecord(begin_->get(), stream_), "cudaEventRecord");
-    for (int i = 0; i < length_; ++i) entrant.run();
-    require(cudaEventRecord(end_->get(), stream_), "cudaEventRecord");
+    const cudaStream_t stream = ctx_.stream();
+    // A first one outside, so that the queue starts while the device is busy.
+    const app::stopwatch watch;
+    entrant.run();
+    entrant.forget();
+    int length = queue_length;
+    if (seconds_ > 0) {
+      ctx_.synchronize();
+      const double once = watch.seconds();
+      if (once > seconds_) return once;
+      length = std::clamp(static_cast<int>(seconds_ / once), 2, queue_length);
+    }
+    require(cudaEventRecord(begin_->get(), stream), "cudaEventRecord");
+    for (int i = 0; i < length; ++i) {
+      entrant.run();
+      entrant.forget();
+    }
+    require(cudaEventRecord(end_->get(), stream), "cudaEventRecord");
     require(cudaEventSynchronize(end_->get()), "cudaEventSynchronize");
     float milliseconds = 0;
     require(cudaEventElapsedTime(&milliseconds, begin_->get(), end_->get()),
             "cudaEventElapsedTime");
-    return milliseconds * 1e-3 / length_;
+    return milliseconds * 1e-3 / length;
   }
 
 private:
-  cudaStream_t stream_;
-  int length_;
+  device_context ctx_;
+  double seconds_;
   std::shared_ptr<event> begin_ = std::make_shared<event>(), end_ = std::make_shared<event>();
 };
 
@@ -75,12 +93,13 @@ bool run_on_device(const settings& s, int device, const std::string& why) {
   const device_properties& found = ctx.properties();
   report out(s, fmt::format("cuda:{} {}", device, found.name), why);
 
-  constexpr int queue_length = 30;
+  const bool makes_matrices = makes_matrix(s.what);
   rig<space::device> r{ctx,
                        static_cast<double>(found.l2_bytes),
                        s.repeat > 0 ? s.repeat : 11,
-                       queue_timer(ctx, queue_length),
+                       queue_timer(ctx, makes_matrices ? 10e-3 : 0),
                        {}};
+  if (makes_matrices && s.repeat == 0) r.most_seconds = 8;
   // Far beyond the L2, and never a large share of the memory.
   const auto bytes =
       static_cast<std::int64_t>(std::min<std::size_t>(found.memory_bytes / 16, 1u << 30));

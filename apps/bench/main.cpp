@@ -12,18 +12,22 @@ using bench::settings;
 
 void add_options(CLI::App& cli, settings& s) {
   using bench::precision, bench::size_class, bench::suite;
-  app::add_choice<suite>(
-      cli, "suite", s.what,
-      {{"spmv", suite::spmv},
-       {"spmv-t", suite::spmv_t},
-       {"spmm", suite::spmm},
-       {"add", suite::add},
-       {"transpose", suite::transpose},
-       {"io", suite::io},
-       {"paper:003", suite::paper_003},
-       {"paper:004", suite::paper_004}},
-      "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X; add: C = A + B; transpose: C = A^T; io: "
-      "files; paper:003, paper:004: the papers' tables beside this machine's")
+  app::add_choice<suite>(cli, "suite", s.what,
+                         {{"spmv", suite::spmv},
+                          {"spmv-t", suite::spmv_t},
+                          {"spmm", suite::spmm},
+                          {"add", suite::add},
+                          {"add-t", suite::add_t},
+                          {"transpose", suite::transpose},
+                          {"spgemm", suite::spgemm},
+                          {"io", suite::io},
+                          {"paper:001", suite::paper_001},
+                          {"paper:003", suite::paper_003},
+                          {"paper:004", suite::paper_004}},
+                         "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X;\n"
+                         "add: C = A + B; add-t: C = A + A^T; transpose: C = A^T;\n"
+                         "spgemm: C = A A, or A A^T if A is not square; io: files;\n"
+                         "paper:001, :003, :004: the papers' tables beside this machine's")
       ->required()
       ->option_text("SUITE");
   app::add_device_option(cli, s.device);
@@ -34,8 +38,8 @@ void add_options(CLI::App& cli, settings& s) {
       "f64 (default), f32 or both")
       ->option_text("P");
   cli.add_option("--matrices", s.matrices,
-                 "names from the set, generator specifications or files, with commas between; "
-                 "none: those of --real alone")
+                 "names from the set, generator specifications or files, with commas\n"
+                 "between; none: those of --real alone")
       ->option_text("A,B,...");
   cli.add_option("--real", s.real, "a folder whose matrices join the set")->option_text("DIR");
   cli.add_option("--real-least", s.real_least, "entries they have at least; default: 100000")
@@ -47,10 +51,12 @@ void add_options(CLI::App& cli, settings& s) {
   app::add_choice<size_class>(
       cli, "--size", s.size,
       {{"small", size_class::small}, {"medium", size_class::medium}, {"large", size_class::large}},
-      "of the set's matrices: small, medium (default) or large (default on "
-      "a device but for spmm)")
+      "of the set's matrices: small (default of spgemm on the host),\n"
+      "medium (default) or large (default on a device but for spmm)")
       ->option_text("SIZE");
-  cli.add_option("--repeat", s.repeat, "rounds whose median counts; default: 21, 11 on a device")
+  cli.add_option("--repeat", s.repeat,
+                 "rounds whose median counts; default: 21, 11 on a device, fewer where\n"
+                 "products of matrices take seconds")
       ->check(CLI::Range(1, 100000))
       ->option_text("N");
   cli.add_option("--columns", s.columns, "spmm: vectors at once, 1 to 512; default: 8,32")
@@ -95,6 +101,7 @@ int main(int argc, char** argv) {
       "  lacuna-bench spmv --exhaustive --real shared/matrices\n"
       "  lacuna-bench spmv --device host --threads 2 --matrices poisson3d,rmat:scale=18,edges=20\n"
       "  lacuna-bench spmm --precision both --columns 1,16,64 --layout both --json spmm.json\n"
+      "  lacuna-bench spgemm --real shared/matrices --json spgemm.json\n"
       "  lacuna-bench paper:004 --threads 2 --json csr_k.json\n"
       "  lacuna-bench io --size medium --folder /scratch");
   settings s;

@@ -86,6 +86,28 @@ sources set_of_vectors(size_class size) {
   return set;
 }
 
+/// Like the eleven of paper 001's Table 4, in its sizes or, where a run should be short, smaller.
+/// Nothing generated has as many products as TSC_OPF.
+sources like_parger(size_class size) {
+  const bool whole = size != size_class::small;
+  const auto like = [whole](const char* spec, const char* smaller, const char* real) {
+    return matrix_source{whole ? spec : smaller, {}, false, real};
+  };
+  return {like("web:n=1000005", "web:n=200000", "webbase"),
+          like("trace3:n=4600", "trace3:n=700", "hugebubbles"),
+          like("poisson2d:n=624", "poisson2d:n=400", "mario002"),
+          like("lp:rows=29089,cols=957432,per_col=3", "lp:rows=10000,cols=300000,per_col=3",
+               "stat96v2"),
+          like("kron:scale=15,edges=6", "kron:scale=12,edges=6", "email-Enron"),
+          like("cage:length=7", "cage:length=6", "cage13"),
+          like("rgg:scale=17", "rgg:scale=15", "144"),
+          like("poisson3d27:n=24", "poisson3d27:n=24", "poisson3Da"),
+          like("qcd:n=4", "qcd:n=4", "QCD"),
+          like("fem3d:n=29,dof=2", "fem3d:n=16,dof=2", "harbor"),
+          like("localized:n=8140,block=62,clusters=3", "localized:n=2000,block=62,clusters=1",
+               "TSC_OPF")};
+}
+
 /// Like the fourteen of Williams et al. (paper 003, figure 3) in rows, entries a row and kind of
 /// pattern. Nothing generated is much like Economics: its row length, columns at random.
 sources like_williams() {
@@ -127,8 +149,75 @@ sources like_lane_booth() {
           like("rmat:scale=20,edges=8", "wiki-Talk")};
 }
 
+/// Of C = A A, and A A^T of lp. Small: 0.1 to 30 M products; large: those that
+/// published_spgemm.cpp knows, of 4 M to 8 G products, and four more. No arrow: its square is
+/// dense.
+sources set_of_products(size_class size) {
+  if (size == size_class::small)
+    return {{"poisson2d:n=300"},
+            {"poisson2d9:n=250"},
+            {"poisson3d:n=40"},
+            {"poisson3d27:n=20"},
+            {"fem3d:n=12,dof=3"},
+            {"rgg:scale=15"},
+            {"uniform:rows=50000"},
+            {"debruijn:scale=17"},
+            {"trace3:n=500"},
+            {"web:n=200000"},
+            {"rmat:scale=12"},
+            {"kron:scale=11"},
+            {"qcd:n=6"},
+            {"dense:n=250,m=250"},
+            {"circuit:n=15000"},
+            {"banded:n=20000,half_bandwidth=16"},
+            {"lp:rows=500,cols=50000"}};
+  if (size == size_class::medium)
+    return {{"poisson2d:n=1000"},
+            {"poisson2d9:n=1024"},
+            {"poisson3d:n=100"},
+            {"poisson3d27:n=50"},
+            {"fem3d:n=25,dof=3"},
+            {"rgg:scale=18"},
+            {"uniform:rows=500000"},
+            {"debruijn:scale=20"},
+            {"trace3:n=2145"},
+            {"web:n=1000000"},
+            {"rmat:scale=14"},
+            {"kron:scale=13"},
+            {"qcd:n=10"},
+            {"dense:n=700,m=700"},
+            {"circuit:n=40000"},
+            {"banded:n=200000,half_bandwidth=16"},
+            {"lp:rows=2000,cols=500000"}};
+  return {{"poisson2d:n=1000"},
+          {"poisson2d9:n=1024"},
+          {"poisson3d:n=128"},
+          {"poisson3d27:n=128"},
+          {"fem3d:n=40,dof=3"},
+          {"rgg:scale=20"},
+          {"uniform:rows=1048576,per_row=8"},
+          {"debruijn:scale=20"},
+          {"trace3:n=2145"},
+          {"web:n=1000000"},
+          {"rmat:scale=17"},
+          {"kron:scale=14"},
+          {"qcd:n=16"},
+          {"dense:n=2000,m=2000"},
+          {"circuit:n=100000"},
+          {"kron:scale=16"},
+          {"banded:n=500000,half_bandwidth=16"},
+          {"lp:rows=4284,cols=1090000"}};
+}
+
 sources set_of(suite what, size_class size) {
   switch (what) {
+  case suite::spgemm: return set_of_products(size);
+  case suite::add_t: {
+    auto set = set_of_vectors(size);
+    std::erase_if(set, [](const matrix_source& m) { return m.name.starts_with("lp"); });
+    return set;
+  }
+  case suite::paper_001: return like_parger(size);
   case suite::paper_003: return like_williams();
   case suite::paper_004: return like_lane_booth();
   case suite::spmm: {

@@ -1,30 +1,78 @@
-// add and transpose: contests whose result is a sparse matrix. Memory for it is allocated in every
-// run, by every contestant. Results are judged by their product with a vector.
+// add, add-t, transpose and spgemm: contests whose result is a sparse matrix. Memory for it is
+// allocated and let go in every run, by every contestant. Results are judged by their product with
+// a vector.
 #pragma once
+
+#include <optional>
 
 #include "bench/suite.hpp"
 #include <lacuna/op/add.hpp>
+#include <lacuna/op/spgemm_phases.hpp>
 
 namespace lacuna::bench {
 
+/// How Lacuna is asked for a product; thresholds are the machine's unless given here.
+struct spgemm_way {
+  spgemm_method method = spgemm_method::adaptive;
+  spgemm_order order = spgemm_order::of_a;
+  std::optional<spgemm_thresholds> thresholds = {};
+};
+
 template <class T, space S> class lacuna_result : public prepared {
 public:
-  lacuna_result(const context<S>& ctx, const problem<T, S>& p) : ctx_(ctx), p_(p) {}
+  lacuna_result(const context<S>& ctx, const problem<T, S>& p, const spgemm_way& way = {})
+      : ctx_(ctx), p_(p), way_(way) {}
   void run() override {
-    c_ = {}; // not two results at once
-    c_ = p_.what == suite::add ? add(ctx_, p_.a, p_.b) : transpose(ctx_, p_.a);
+    switch (p_.what) {
+    case suite::add: c_ = add(ctx_, p_.a, p_.b); break;
+    case suite::add_t: c_ = add(ctx_, p_.a, transposed(p_.a)); break;
+    case suite::spgemm: c_ = multiply(ctx_, p_.a, p_.b, options()); break;
+    default: c_ = transpose(ctx_, p_.a);
+    }
   }
   void fetch() override {
     multiply(ctx_, c_, vector_view<const T, S>(p_.x.data(), p_.x.shape().row),
              vector_view<T, S>(p_.y.data(), p_.y.shape().row));
     ctx_.synchronize();
   }
+  void forget() override { c_ = {}; }
 
 private:
+  [[nodiscard]] spgemm_options options() const {
+    spgemm_options o;
+    o.method = way_.method;
+    o.order = way_.order;
+    if (way_.thresholds) o.thresholds = &*way_.thresholds;
+    return o;
+  }
+
   context<S> ctx_;
   problem<T, S> p_;
+  spgemm_way way_;
   csr<T, index_t, offset_t, S> c_;
 };
+
+template <class T, space S>
+contestant<T, S> spgemm_contestant(const std::string& name, role plays, const context<S>& ctx,
+                                   const spgemm_way& way) {
+  return {name, plays, {suite::spgemm}, [=](const problem<T, S>& p) {
+            return std::make_unique<lacuna_result<T, S>>(ctx, p, way);
+          }};
+}
+
+/// Lacuna's lines; the relaxed order is a device's.
+template <class T, space S>
+std::vector<contestant<T, S>> result_contestants(const context<S>& ctx) {
+  std::vector<contestant<T, S>> result = {
+      {"Lacuna", role::lacuna, matrix_suites,
+       [ctx](const problem<T, S>& p) { return std::make_unique<lacuna_result<T, S>>(ctx, p); }}};
+  if (S == space::device)
+    result.push_back(spgemm_contestant<T, S>("Lacuna: relaxed", role::lacuna_too, ctx,
+                                             {.order = spgemm_order::relaxed}));
+  result.push_back(spgemm_contestant<T, S>("Lacuna: expand-sort", role::lacuna_too, ctx,
+                                           {.method = spgemm_method::expand_sort}));
+  return result;
+}
 
 namespace detail {
 
@@ -44,56 +92,146 @@ inline void add_to(reference::expected& sum, const reference::expected& other) {
   }
 }
 
-template <class T, space S>
-measured_problem measure_result(const rig<S>& r, const host_context& host, const stage<T, S>& on,
-                                const settings& s,
-                                const std::vector<contestant<T, S>>& contestants) {
-  const bool turns = s.what == suite::transpose;
-  const csr<T>& a = on.on_host();
-  csr<T> b_host;
-  if (!turns) b_host = moved(host, a);
-  const auto b = copy_to(r.ctx, b_host);
-  array<T> x_host(host, turns ? a.shape().row : a.shape().col);
-  app::fill_vector(x_host.view(), s.seed);
-  const vector_view<const T> x_read = x_host.view();
-  auto expected = reference::multiply<T, index_t, offset_t>(a.view(), x_read, turns);
-  if (!turns)
-    add_to(expected,
-           reference::multiply<T, index_t, offset_t>(std::as_const(b_host).view(), x_read));
-  const array<T, S> x = copy_to(r.ctx, x_host);
-  array<T, S> y(r.ctx, turns ? a.shape().col : a.shape().row);
-  const problem<T, S> p{s.what,
-                        on.matrix(),
-                        {x.data(), {x.size(), 1}, layout::column_major},
-                        {y.data(), {y.size(), 1}, layout::column_major},
-                        b.view()};
-  measured_problem m = on.facts();
-  const auto of = [&](std::int64_t rows, std::int64_t entries) {
-    return static_cast<double>(entries) * (sizeof(T) + sizeof(index_t)) +
-           static_cast<double>(rows + 1) * sizeof(offset_t);
+/// A (B x), and what rounding may do to the product of x with C = A B whose entries are sums in any
+/// order: (n + 8) eps |A| (|B| |x|), n the most terms on the way to a row, by C or by B x.
+template <class T>
+reference::expected product_with(const csr<T>& a, const csr<T>& b, vector_view<const T> x) {
+  struct sum {
+    double value = 0, size = 0;
   };
-  // A, B and C, each once.
-  const std::int64_t in_c = turns ? a.size() : add_compute(host, a, b_host).nnz();
-  m.bytes = static_cast<double>(a.bytes()) + static_cast<double>(b_host.bytes()) +
-            of(turns ? a.shape().col : a.shape().row, in_c);
-  m.flops = turns ? 0 : static_cast<double>(in_c);
-  compete(r, p, contestants, expected, m);
-  return m;
+  std::int64_t longest = 0;
+  std::vector<sum> middle(static_cast<std::size_t>(b.shape().row));
+  for (std::int64_t i = 0; i < b.shape().row; ++i) {
+    longest = std::max<std::int64_t>(longest, b.rowptr()[i + 1] - b.rowptr()[i]);
+    for (std::int64_t k = b.rowptr()[i]; k < b.rowptr()[i + 1]; ++k) {
+      const double term = double{b.values()[k]} * double{x[b.colind()[k]]};
+      middle[i].value += term;
+      middle[i].size += std::abs(term);
+    }
+  }
+  reference::expected result;
+  for (std::int64_t i = 0; i < a.shape().row; ++i) {
+    sum all;
+    std::int64_t products = 0;
+    for (std::int64_t k = a.rowptr()[i]; k < a.rowptr()[i + 1]; ++k) {
+      const std::int64_t j = a.colind()[k];
+      all.value += double{a.values()[k]} * middle[j].value;
+      all.size += std::abs(double{a.values()[k]}) * middle[j].size;
+      products += b.rowptr()[j + 1] - b.rowptr()[j];
+    }
+    const std::int64_t in_row = a.rowptr()[i + 1] - a.rowptr()[i];
+    const auto terms =
+        static_cast<double>(in_row + longest + std::min<std::int64_t>(products, b.shape().col) + 8);
+    result.value.push_back(all.value);
+    result.bound.push_back(terms * std::numeric_limits<T>::epsilon() * all.size);
+  }
+  return result;
+}
+
+/// C x.
+template <class T>
+reference::expected expected_of(suite what, const csr<T>& a, const csr<T>& b,
+                                vector_view<const T> x) {
+  const auto times = [x](const csr<T>& m, bool turned) {
+    return reference::multiply<T, index_t, offset_t>(m.view(), x, turned);
+  };
+  if (what == suite::spgemm) return product_with(a, b, x);
+  if (what == suite::transpose) return times(a, true);
+  auto sum = times(a, false);
+  add_to(sum, what == suite::add ? times(b, false) : times(a, true));
+  return sum;
+}
+
+/// Entries of C. Throws unsupported if there is no C, or one beyond 32-bit offsets.
+template <class T, space S>
+std::int64_t count_result(const context<S>& ctx, suite what, problem_matrix<T, S> a,
+                          problem_matrix<T, S> b) {
+  switch (what) {
+  case suite::add: return add_compute(ctx, a, b).nnz();
+  case suite::add_t:
+    if (a.shape().row != a.shape().col) throw unsupported("not square: there is no A + A^T");
+    return add_compute(ctx, a, transposed(a)).nnz();
+  case suite::spgemm: return multiply_compute(ctx, a, b).nnz();
+  default: return a.size();
+  }
 }
 
 } // namespace detail
+
+/// The matrix B of add and spgemm, where it is not A itself. Empty otherwise.
+template <class T> csr<T> other_operand(const host_context& host, suite what, const csr<T>& a) {
+  if (what == suite::add) return detail::moved(host, a);
+  if (what == suite::spgemm && a.shape().row != a.shape().col) return transpose(host, a);
+  return {};
+}
+
+/// A stage with B: what contests of matrix results, and more than one of them, run on.
+template <class T, space S> class result_stage {
+public:
+  /// Throws unsupported if there is no result, or one beyond 32-bit offsets.
+  result_stage(const rig<S>& r, const host_context& host, const stage<T, S>& on, suite what)
+      : rig_(r), host_(host), on_(on), what_(what),
+        b_host_(other_operand(host, what, on.on_host())), b_(copy_to(r.ctx, b_host_)),
+        entries_(detail::count_result<T, S>(r.ctx, what, on.matrix(), b())) {}
+
+  [[nodiscard]] problem_matrix<T, S> a() const { return on_.matrix(); }
+  [[nodiscard]] problem_matrix<T, S> b() const { return has_b() ? b_.view() : on_.matrix(); }
+
+  [[nodiscard]] measured_problem measure(std::uint64_t seed,
+                                         const std::vector<contestant<T, S>>& contestants) const {
+    const csr<T>& left = on_.on_host();
+    const csr<T>& right = has_b() ? b_host_ : left;
+    const std::int64_t rows = what_ == suite::transpose ? left.shape().col : left.shape().row;
+    const std::int64_t cols = what_ == suite::transpose ? left.shape().row : right.shape().col;
+    array<T> x_host(host_, cols);
+    app::fill_vector(x_host.view(), seed);
+    const auto expected = detail::expected_of<T>(what_, left, right, std::as_const(x_host).view());
+    const array<T, S> x = copy_to(rig_.ctx, x_host);
+    array<T, S> y(rig_.ctx, rows);
+    const problem<T, S> p{what_,
+                          a(),
+                          {x.data(), {cols, 1}, layout::column_major},
+                          {y.data(), {rows, 1}, layout::column_major},
+                          what_ == suite::add || what_ == suite::spgemm ? b()
+                                                                        : problem_matrix<T, S>()};
+    measured_problem m = on_.facts();
+    m.operand_bytes = static_cast<double>(left.bytes() + b_host_.bytes());
+    m.result_bytes = static_cast<double>(entries_) * (sizeof(T) + sizeof(index_t)) +
+                     static_cast<double>(rows + 1) * sizeof(offset_t);
+    m.entries = entries_;
+    m.bytes = m.operand_bytes + m.result_bytes;
+    if (what_ == suite::spgemm) m.products = estimate(host_, left, right).products;
+    m.flops = what_ == suite::spgemm      ? 2 * static_cast<double>(m.products)
+              : what_ == suite::transpose ? 0
+                                          : static_cast<double>(entries_);
+    detail::compete(rig_, p, contestants, expected, m);
+    return m;
+  }
+
+private:
+  [[nodiscard]] bool has_b() const { return b_host_.rowptr().size() > 0; }
+
+  const rig<S>& rig_;
+  const host_context& host_;
+  const stage<T, S>& on_;
+  suite what_;
+  csr<T> b_host_;
+  csr<T, index_t, offset_t, S> b_;
+  std::int64_t entries_;
+};
 
 template <space S>
 void run_matrix_suite(const rig<S>& r, const host_context& host, const settings& s,
                       const std::vector<matrix_source>& sources, const peer_lists<S>& peers,
                       report& out) {
   for_each_matrix(r, host, s, sources, out, [&]<class T>(const stage<T, S>& on) {
-    std::vector<contestant<T, S>> contestants = {
-        {"Lacuna", role::lacuna, matrix_suites, [ctx = r.ctx](const problem<T, S>& p) {
-           return std::make_unique<lacuna_result<T, S>>(ctx, p);
-         }}};
+    auto contestants = result_contestants<T, S>(r.ctx);
     for (auto& each : peers.template contestants<T>()) contestants.push_back(std::move(each));
-    out.add(detail::measure_result(r, host, on, s, contestants));
+    try {
+      out.add(result_stage<T, S>(r, host, on, s.what).measure(s.seed, contestants));
+    } catch (const unsupported& e) {
+      out.skip(on.facts().matrix, e.what());
+    }
   });
 }
 

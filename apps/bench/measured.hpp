@@ -19,6 +19,7 @@ struct result {
   double prepare_seconds = 0;
   std::size_t extra_bytes = 0;
   std::size_t format_bytes = 0; ///< of the matrix as it is multiplied with; 0: unknown
+  std::int64_t peak_bytes = 0;  ///< at most held at once by a run, C included; 0: unknown
   double verify_error = 0;      ///< in units of its bound; right if at most 1
   choice chose;
   std::string refused; ///< why the planner would not think of it
@@ -43,6 +44,11 @@ struct measured_problem {
   std::int64_t columns = 1; ///< of X
   layout order = layout::row_major;
   double matrix_bytes = 0, bytes = 0, flops = 0, cache_bytes = 0;
+  /// Where the result is a matrix C: bytes of what it is made from and of itself, and its entries.
+  double operand_bytes = 0, result_bytes = 0;
+  std::int64_t entries = 0;
+  std::int64_t products = 0; ///< of spgemm
+  int rounds = 0;            ///< that times are medians of
   std::vector<result> results;
   std::vector<limit> limits; ///< measured in the same rounds; the first is what ratios refer to
 
@@ -62,6 +68,20 @@ struct measured_problem {
       if (r.plays == plays && r.seconds > 0 && (found == nullptr || r.seconds < found->seconds))
         found = &r;
     return found;
+  }
+  /// Paper 001's border: means are made of larger products.
+  [[nodiscard]] bool in_means() const { return products == 0 || products > 15000; }
+  /// Products that fall on an entry of C.
+  [[nodiscard]] double compression() const {
+    return entries == 0 ? 0 : static_cast<double>(products) / static_cast<double>(entries);
+  }
+  /// Peak of a run over operands and result; 0: unknown, as where it seems to have held less than
+  /// C: that is then in memory from before, or in another process.
+  [[nodiscard]] double peak(const result& r) const {
+    const auto held = static_cast<double>(r.peak_bytes);
+    return held < result_bytes || held == 0
+               ? 0
+               : (operand_bytes + held) / (operand_bytes + result_bytes);
   }
   /// The memory of a format over CSR's; 0: unknown.
   [[nodiscard]] double memory(const result& r) const {

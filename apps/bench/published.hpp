@@ -7,9 +7,12 @@
 
 namespace lacuna::bench {
 
-/// Prints those for the matrices that were measured, and adds "published" to the JSON object; does
-/// nothing unless the engine is an H200 and figures for f64 are there. They are of y = A x.
+/// Prints those of y = A x for the matrices that were measured, and adds "published" to the JSON
+/// object; does nothing unless the engine is an H200 and figures for f64 are there.
 void print_published(const std::vector<measured_problem>& problems, const std::string& engine,
                      nlohmann::ordered_json& out);
+/// The same of C = A A.
+void print_published_spgemm(const std::vector<measured_problem>& problems,
+                            const std::string& engine, nlohmann::ordered_json& out);
 
 } // namespace lacuna::bench

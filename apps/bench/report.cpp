@@ -4,15 +4,15 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <fstream>
-#include <sys/resource.h>
 
 #include "bench/matrices.hpp"
+#include "bench/matrix_report.hpp"
+#include "bench/memory_peak.hpp"
 #include "bench/published.hpp"
 #include "bench/summary.hpp"
 #include "common/text.hpp"
 #include <lacuna/core/config.hpp>
 #include <lacuna/core/error.hpp>
-#include <lacuna/core/memory.hpp>
 
 namespace lacuna::bench {
 namespace {
@@ -32,7 +32,10 @@ suite_words words_of(suite s) {
   case suite::spmv_t: return {"spmv-t", "y = Aᵀ x, one vector"};
   case suite::spmm: return {"spmm", "Y = A X, several vectors"};
   case suite::add: return {"add", "C = A + B, B's columns are A's moved by one"};
+  case suite::add_t: return {"add-t", "C = A + Aᵀ"};
   case suite::transpose: return {"transpose", "C = Aᵀ"};
+  case suite::spgemm: return {"spgemm", "C = A A, or A Aᵀ where A is not square"};
+  case suite::paper_001: return {"paper:001", "Parger et al. (2020), spECK"};
   case suite::paper_003: return {"paper:003", "Matam and Kothapalli (2011), rows in CSR and ELL"};
   case suite::paper_004: return {"paper:004", "Lane and Booth (2022), CSR-k"};
   case suite::io: break; // has a report of its own
@@ -58,6 +61,7 @@ json as_json(const measured_problem& p, const result& r) {
             {"extra_bytes", r.extra_bytes},
             {"verify_error", r.verify_error}});
   if (r.format_bytes > 0) c["memory_ratio"] = p.memory(r);
+  if (p.peak(r) > 0) c.update({{"peak_bytes", r.peak_bytes}, {"peak_ratio", p.peak(r)}});
   if (const result* peer = p.best(role::peer)) c["ratio_to_best_peer"] = peer->seconds / r.seconds;
   if (const result* candidate = p.best(role::candidate))
     c["ratio_to_best_candidate"] = candidate->seconds / r.seconds;
@@ -88,6 +92,20 @@ std::string wrapped(std::string text) {
     begin = blank + 1;
   }
   return text;
+}
+
+void print_heading(const measured_problem& p) {
+  const double mean =
+      static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(p.rows, 1));
+  fmt::print("\n{}{} · {} · {} x {}, {} entries, {:.1f} a row, {} at most, {} · {} to move{}\n",
+             p.matrix, p.stands_for.empty() ? "" : fmt::format(" (like {})", p.stands_for),
+             group_of(p), human_count(p.rows), human_count(p.cols), human_count(p.nnz), mean,
+             human_count(p.longest_row), p.regular() ? "regular" : "irregular",
+             human_bytes(p.bytes), p.matrix_bytes < p.cache_bytes ? " · fits the last cache" : "");
+}
+void print_absence(const result& r) {
+  fmt::print("  {:<28} {}: {}\n", r.name, r.refused.empty() ? "left out" : "refused",
+             r.refused.empty() ? r.trouble : r.refused);
 }
 
 report::report(const settings& s, const std::string& engine, const std::string& why)
@@ -129,40 +147,41 @@ void report::add(measured_problem p) {
   json contestants = json::array(), limits = json::object();
   for (const auto& l : p.limits) limits[l.name] = l.bytes_per_second;
   for (const auto& r : p.results) contestants.push_back(as_json(p, r));
-  json_["results"].push_back({{"matrix", p.matrix},
-                              {"stands_for", p.stands_for},
-                              {"precision", p.values},
-                              {"rows", p.rows},
-                              {"cols", p.cols},
-                              {"nnz", p.nnz},
-                              {"longest_row", p.longest_row},
-                              {"row_variance", p.row_variance},
-                              {"columns", p.columns},
-                              {"layout", name_of(p.order)},
-                              {"matrix_bytes", p.matrix_bytes},
-                              {"bytes_moved", p.bytes},
-                              {"limits_bytes_per_s", limits},
-                              {"contestants", contestants}});
-  print_table(p);
+  json one = {{"matrix", p.matrix},
+              {"stands_for", p.stands_for},
+              {"precision", p.values},
+              {"rows", p.rows},
+              {"cols", p.cols},
+              {"nnz", p.nnz},
+              {"longest_row", p.longest_row},
+              {"row_variance", p.row_variance},
+              {"columns", p.columns},
+              {"layout", name_of(p.order)},
+              {"matrix_bytes", p.matrix_bytes},
+              {"bytes_moved", p.bytes},
+              {"rounds", p.rounds},
+              {"limits_bytes_per_s", limits}};
+  if (p.result_bytes > 0) one.update({{"entries", p.entries}, {"result_bytes", p.result_bytes}});
+  if (p.products > 0) one.update({{"products", p.products}, {"compression", p.compression()}});
+  one["contestants"] = contestants;
+  json_["results"].push_back(one);
+  progress("");
+  if (p.result_bytes > 0)
+    print_result_table(p);
+  else
+    print_table(p);
+  std::fflush(stdout);
   problems_.push_back(std::move(p));
 }
 
 void report::print_table(const measured_problem& p) {
-  progress("");
-  const double mean =
-      static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(p.rows, 1));
-  fmt::print("\n{}{} · {} · {} x {}, {} entries, {:.1f} a row, {} at most, {} · {} to move{}\n",
-             p.matrix, p.stands_for.empty() ? "" : fmt::format(" (like {})", p.stands_for),
-             group_of(p), human_count(p.rows), human_count(p.cols), human_count(p.nnz), mean,
-             human_count(p.longest_row), p.regular() ? "regular" : "irregular",
-             human_bytes(p.bytes), p.matrix_bytes < p.cache_bytes ? " · fits the last cache" : "");
+  print_heading(p);
   fmt::print("  {:<28} {:>9} {:>8} {:>8} {:>9} {:>10} {:>9} {:>9} {:>9} {:>8}\n", "", "time",
              "GFLOP/s", "GB/s", "of limit", "best peer", "prepare", "products", "extra", "memory");
   const result* const best = p.best(role::peer);
   for (const auto& r : p.results) {
     if (r.seconds == 0) {
-      fmt::print("  {:<28} {}: {}\n", r.name, r.refused.empty() ? "left out" : "refused",
-                 r.refused.empty() ? r.trouble : r.refused);
+      print_absence(r);
       continue;
     }
     const bool prepares = r.prepare_seconds > 5e-6;
@@ -180,7 +199,6 @@ void report::print_table(const measured_problem& p) {
                human_seconds(p.bytes / l.bytes_per_second), "", l.bytes_per_second * 1e-9);
   for (const auto& r : p.results)
     if (!r.chose.why.empty()) fmt::print("{}\n", wrapped("  " + r.name + ": " + r.chose.why));
-  std::fflush(stdout);
 }
 
 void report::print_means() {
@@ -190,7 +208,8 @@ void report::print_means() {
       std::vector<double> to_peer, to_limit;
       for (const auto& p : problems_) {
         const result* const ours = p.best(role::lacuna);
-        if (group_of(p) != group || ours == nullptr || (stencils_only && !is_stencil(p.matrix)))
+        if (group_of(p) != group || ours == nullptr || !p.in_means() ||
+            (stencils_only && !is_stencil(p.matrix)))
           continue;
         to_limit.push_back(p.limit_seconds() / ours->seconds);
         if (const result* peer = p.best(role::peer))
@@ -214,25 +233,24 @@ void report::print_means() {
 
 bool report::finish() {
   if (too_small_ + unusable_.size() > 0)
-    fmt::print("\nLeft out of {}: {} with fewer than {} entries (--real-least), and\n",
-               settings_.real, too_small_, human_count(settings_.real_least));
+    fmt::print("\nLeft out: {} with fewer than {} entries (--real-least), and\n", too_small_,
+               human_count(settings_.real_least));
   for (const auto& each : unusable_) fmt::print("{:.138}\n", each);
   print_means();
   if (settings_.what == suite::spmv || settings_.what == suite::spmv_t)
     print_summary(problems_, settings_.every_format, json_);
+  if (settings_.what == suite::spgemm) print_spgemm_summary(problems_, json_);
   if (settings_.what == suite::spmv) print_published(problems_, engine_, json_);
+  if (settings_.what == suite::spgemm) print_published_spgemm(problems_, engine_, json_);
   if (busy_)
     fmt::print(
         "The machine was busy: the limit itself varied by more than a quarter between rounds\n");
   json_["busy"] = busy_;
-  const auto host = memory(space::host), device = memory(space::device);
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const std::int64_t resident = std::int64_t{1024} * usage.ru_maxrss;
-  json_["peak_bytes"] = {{"host", host.peak}, {"device", device.peak}, {"resident", resident}};
+  const std::int64_t host = peak_of_process(space::host), device = peak_of_process(space::device);
+  const std::int64_t resident = resident_peak_of_process();
+  json_["peak_bytes"] = {{"host", host}, {"device", device}, {"resident", resident}};
   fmt::print("Peak memory: Lacuna's arrays {} on the host, {} on the device; process {}\n",
-             human_bytes(static_cast<double>(host.peak)),
-             human_bytes(static_cast<double>(device.peak)),
+             human_bytes(static_cast<double>(host)), human_bytes(static_cast<double>(device)),
              human_bytes(static_cast<double>(resident)));
   if (!settings_.json.empty()) {
     std::ofstream file(settings_.json);

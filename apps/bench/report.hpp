@@ -17,7 +17,7 @@ public:
   void peer_found(const std::string& name, const std::string& about, bool takes_part);
   /// "12/24 poisson3d:n=128 …" on a terminal's stderr, gone when the next line is printed.
   void progress(const std::string& text);
-  /// A matrix of --real that is left out; without a reason: it has too few entries.
+  /// A matrix that is left out; without a reason: one of --real that has too few entries.
   void skip(const std::string& matrix, const std::string& why);
   void add(measured_problem p);
   /// Looks only for wrong results and a busy machine.
@@ -37,7 +37,7 @@ private:
   nlohmann::ordered_json json_;
   std::vector<measured_problem> problems_;
   std::size_t too_small_ = 0;         ///< matrices of --real
-  std::vector<std::string> unusable_; ///< likewise, with the reason
+  std::vector<std::string> unusable_; ///< matrices, with the reason
   bool all_right_ = true;
   bool busy_ = false; ///< the limit itself varied: something else ran on the machine
 };
@@ -45,6 +45,10 @@ private:
 /// "f64", "f64, 8 columns, row-major": problems whose ratios may be put together.
 std::string group_of(const measured_problem& p);
 std::vector<std::string> groups_of(const std::vector<measured_problem>& problems);
+
+/// The line above a matrix's table, and the one of a contestant that has no time.
+void print_heading(const measured_problem& p);
+void print_absence(const result& r);
 
 /// In lines of at most 138 bytes where words allow it, all but the first indented by 4.
 std::string wrapped(std::string text);

@@ -7,6 +7,7 @@
 
 #include "bench/lacuna_contestants.hpp"
 #include "bench/matrices.hpp"
+#include "bench/memory_peak.hpp"
 #include "bench/report.hpp"
 #include "common/clock.hpp"
 #include "common/vectors.hpp"
@@ -31,6 +32,8 @@ template <space S> struct rig {
   int repeat;
   std::function<double(prepared&)> time; ///< seconds of one run
   std::vector<probe> probes;             ///< the first is the limit
+  /// Rounds end after so long, three at least being done.
+  double most_seconds = std::numeric_limits<double>::infinity();
 };
 
 /// Peers of both precisions.
@@ -90,9 +93,12 @@ void verify(const rig<S>& r, const problem<T, S>& p, prepared& entrant,
             const reference::expected& expected, result& out) {
   // Not NaN: some peers compute 0 * y before they add to it.
   fill(r.ctx, 1e30, vector_view<T, S>(p.y.data(), p.y.shape().row * p.y.shape().col));
+  const peak_meter meter(S, S == space::host && makes_matrix(p.what));
   entrant.run();
   r.ctx.synchronize();
+  if (makes_matrix(p.what)) out.peak_bytes = meter.bytes();
   entrant.fetch();
+  entrant.forget();
   const host_context host;
   dense<T> y(host, p.y.shape(), p.y.order());
   lacuna::detail::copy_bytes(host, y.values().data(), p.y.data(), y.bytes(), S);
@@ -141,9 +147,18 @@ void compete(const rig<S>& r, const problem<T, S>& p,
   std::vector<std::unique_ptr<prepared>> passes;
   for (const probe& each : r.probes) passes.push_back(each.make());
   std::vector<std::vector<double>> seconds(entrants.size()), probe_seconds(r.probes.size());
-  for (int round = 0; round < r.repeat; ++round) {
-    for (std::size_t i = 0; i < entrants.size(); ++i)
-      if (entrants[i]) seconds[i].push_back(r.time(*entrants[i]));
+  const app::stopwatch watch;
+  while (out.rounds < r.repeat && (out.rounds < 3 || watch.seconds() < r.most_seconds)) {
+    ++out.rounds;
+    for (std::size_t i = 0; i < entrants.size(); ++i) {
+      if (!entrants[i]) continue;
+      try {
+        seconds[i].push_back(r.time(*entrants[i]));
+      } catch (const std::exception& e) {
+        out.results[i].trouble = e.what();
+        entrants[i].reset();
+      }
+    }
     for (std::size_t i = 0; i < r.probes.size(); ++i)
       probe_seconds[i].push_back(r.time(*passes[i]));
   }

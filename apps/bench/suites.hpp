@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/matrix_suite.hpp"
+#include "bench/paper_001.hpp"
 #include "bench/paper_003.hpp"
 #include "bench/paper_004.hpp"
 
@@ -13,7 +14,10 @@ void run_suite(const rig<S>& r, const host_context& host, const settings& s,
   introduce(s, peers, out);
   switch (s.what) {
   case suite::add:
-  case suite::transpose: return run_matrix_suite(r, host, s, sources, peers, out);
+  case suite::add_t:
+  case suite::transpose:
+  case suite::spgemm: return run_matrix_suite(r, host, s, sources, peers, out);
+  case suite::paper_001: return run_paper_001(r, host, s, sources, peers, out);
   case suite::paper_003: return run_paper_003(r, host, s, sources, peers, out);
   case suite::paper_004: return run_paper_004(r, host, s, sources, peers, out);
   default: return run_products(r, host, s, sources, peers, out);

@@ -31,22 +31,56 @@ const nlohmann::json& named(const nlohmann::json& list, const std::string& name)
   return *found;
 }
 
-TEST_F(Bench, SumsAndTransposes) {
-  for (const std::string suite : {"add", "transpose"}) {
+TEST_F(Bench, SumsTransposesAndProducts) {
+  for (const std::string suite : {"add", "add-t", "transpose", "spgemm"}) {
     SCOPED_TRACE(suite);
     const auto all =
         figures({suite, "--precision", "both", "--matrices", "poisson2d:n=20,lp:rows=50,cols=700"});
-    ASSERT_EQ(all["results"].size(), 4u);
+    if (suite == "add-t") {
+      ASSERT_EQ(all["results"].size(), 2u);
+      EXPECT_EQ(all["skipped"].size(), 2u) << "not square, in either precision";
+    } else {
+      ASSERT_EQ(all["results"].size(), 4u);
+    }
     for (const auto& r : all["results"]) {
       EXPECT_GT(r["bytes_moved"], 0);
+      EXPECT_GT(r["entries"], 0);
       for (const auto& c : r["contestants"]) {
         EXPECT_FALSE(c.contains("trouble")) << c.dump();
         EXPECT_GT(c["seconds"], 0);
         EXPECT_LE(c["verify_error"], 1);
       }
-      EXPECT_FALSE(named(r["contestants"], "Lacuna")["peer"]);
+      const auto& ours = named(r["contestants"], "Lacuna");
+      EXPECT_FALSE(ours["peer"]);
+      EXPECT_GE(ours["peak_ratio"], 1);
     }
   }
+}
+
+TEST_F(Bench, ProductsOfMatrices) {
+  const auto all = figures({"spgemm", "--matrices", "poisson2d:n=60,poisson2d:n=2"});
+  ASSERT_EQ(all["results"].size(), 2u);
+  const auto& r = all["results"][0];
+  EXPECT_EQ(r["products"], 87848);
+  EXPECT_EQ(r["entries"], 45604);
+  EXPECT_GT(r["compression"], 1.9);
+  const auto& ours = named(r["contestants"], "Lacuna");
+  EXPECT_NEAR(ours["gflops"], 2e-9 * 87848 / double{ours["seconds"]}, 1e-6);
+  EXPECT_TRUE(all["summary"][0].contains("largest_peak_ratio"));
+  EXPECT_EQ(all["means"][0]["count"], 1) << "15000 products and fewer are in no mean";
+}
+
+TEST_F(Bench, Paper001) {
+  const auto all = figures({"paper:001", "--matrices", "poisson2d:n=60,lp:rows=50,cols=700"});
+  ASSERT_EQ(all["results"].size(), 2u);
+  const auto& paper = all["paper"][0];
+  for (const char* key : {"statistics", "memory"}) EXPECT_EQ(paper[key].size(), 2u) << key;
+  for (const char* key : {"longest_row", "mean_row", "products", "entries", "compression"})
+    EXPECT_GT(paper["statistics"][1][key], 0) << key;
+  const auto& ours = named(paper["contestants"], "Lacuna");
+  EXPECT_EQ(ours["failed"], 0);
+  EXPECT_GE(ours["slowdown"], 1);
+  EXPECT_GE(paper["memory"][0]["peak_ratio"]["Lacuna"], 1);
 }
 
 TEST_F(Bench, SpmvOfEveryFormat) {

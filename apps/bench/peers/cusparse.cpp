@@ -1,60 +1,10 @@
 // cuSPARSE: the generic API on CSR with 32-bit indices, every algorithm it has for it, each with
 // its pre-processing done in prepare.
-#include <algorithm>
-
-#include "bench/peers/cusparse_api.hpp"
+#include "bench/peers/cusparse_session.hpp"
 #include "bench/peers/peers.hpp"
-#include <lacuna/op/multiply.hpp>
 
 namespace lacuna::bench {
 namespace {
-
-template <class T>
-constexpr cudaDataType value_type = std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_64F;
-template <class T> using device_problem = problem<T, space::device>;
-
-/// A library handle on a stream, shared by all products.
-struct session {
-  session(const shared_library& lib, const device_context& ctx) : api(lib), context(ctx) {
-    api.require(api.create(&handle), "cusparseCreate");
-    if (const auto status = api.set_stream(handle, ctx.stream());
-        status != CUSPARSE_STATUS_SUCCESS) {
-      api.destroy(handle);
-      api.require(status, "cusparseSetStream");
-    }
-  }
-  session(const session&) = delete;
-  session& operator=(const session&) = delete;
-  ~session() { api.destroy(handle); }
-
-  cusparse_api api;
-  device_context context;
-  cusparseHandle_t handle = nullptr;
-};
-using shared_session = std::shared_ptr<const session>;
-
-/// Owns the description of A; the arrays stay the problem's.
-template <class T> class matrix_description {
-public:
-  matrix_description(const cusparse_api& api, csr_view<const T, index_t, offset_t, space::device> a)
-      : api_(api) {
-    // The call without const exists in all versions; products only read through it.
-    api.require(api.create_csr(&a_, a.shape().row, a.shape().col, a.size(),
-                               const_cast<offset_t*>(a.rowptr().data()),
-                               const_cast<index_t*>(a.colind().data()),
-                               const_cast<T*>(a.values().data()), CUSPARSE_INDEX_32I,
-                               CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, value_type<T>),
-                "cusparseCreateCsr");
-  }
-  matrix_description(const matrix_description&) = delete;
-  matrix_description& operator=(const matrix_description&) = delete;
-  ~matrix_description() { api_.destroy_matrix(a_); }
-  [[nodiscard]] cusparseSpMatDescr_t get() const { return a_; }
-
-private:
-  const cusparse_api& api_;
-  cusparseSpMatDescr_t a_ = nullptr;
-};
 
 template <class T> class vector_description {
 public:
@@ -90,11 +40,6 @@ private:
   const cusparse_api& api_;
   cusparseDnMatDescr_t x_ = nullptr;
 };
-
-/// Never a null pointer: not all versions take one, even for 0 bytes.
-array<char, space::device> new_buffer(const device_context& ctx, std::size_t bytes) {
-  return {ctx, std::max<std::int64_t>(static_cast<std::int64_t>(bytes), 16)};
-}
 
 template <class T> class cusparse_vector : public prepared {
 public:
@@ -164,86 +109,6 @@ private:
   T one_ = 1, zero_ = 0;
 };
 
-/// C = A + B by csrgeam2 or C = A^T by csr2csc: sizes, buffer and C's memory anew each time, from
-/// Lacuna's pool.
-template <class T> class cusparse_result : public prepared {
-public:
-  cusparse_result(shared_session s, const device_problem<T>& p) : s_(std::move(s)), p_(p) {
-    s_->api.require(s_->api.create_description(&plain_), "cusparseCreateMatDescr");
-  }
-  cusparse_result(const cusparse_result&) = delete;
-  cusparse_result& operator=(const cusparse_result&) = delete;
-  ~cusparse_result() override { s_->api.destroy_description(plain_); }
-  void run() override {
-    c_ = {};
-    if (p_.what == suite::add)
-      add();
-    else
-      transpose();
-  }
-  void fetch() override {
-    multiply(s_->context, c_, vector_view<const T, space::device>(p_.x.data(), p_.x.shape().row),
-             vector_view<T, space::device>(p_.y.data(), p_.y.shape().row));
-    s_->context.synchronize();
-  }
-
-private:
-  using matrix = csr<T, index_t, offset_t, space::device>;
-  void add() {
-    const auto& api = s_->api;
-    const auto &a = p_.a, &b = p_.b;
-    const T one = 1;
-    const int m = a.shape().row, n = a.shape().col;
-    array<offset_t, space::device> rowptr(s_->context, std::int64_t{m} + 1);
-    std::size_t bytes = 0;
-    api.require(api.template add_buffer<T>()(
-                    s_->handle, m, n, &one, plain_, a.size(), a.values().data(), a.rowptr().data(),
-                    a.colind().data(), &one, plain_, b.size(), b.values().data(), b.rowptr().data(),
-                    b.colind().data(), plain_, nullptr, rowptr.data(), nullptr, &bytes),
-                "cusparseXcsrgeam2_bufferSizeExt");
-    auto buffer = new_buffer(s_->context, bytes);
-    int entries = 0;
-    api.require(api.add_count(s_->handle, m, n, plain_, a.size(), a.rowptr().data(),
-                              a.colind().data(), plain_, b.size(), b.rowptr().data(),
-                              b.colind().data(), plain_, rowptr.data(), &entries, buffer.data()),
-                "cusparseXcsrgeam2Nnz");
-    array<index_t, space::device> colind(s_->context, entries);
-    array<T, space::device> values(s_->context, entries);
-    api.require(api.template add<T>()(s_->handle, m, n, &one, plain_, a.size(), a.values().data(),
-                                      a.rowptr().data(), a.colind().data(), &one, plain_, b.size(),
-                                      b.values().data(), b.rowptr().data(), b.colind().data(),
-                                      plain_, values.data(), rowptr.data(), colind.data(),
-                                      buffer.data()),
-                "cusparseXcsrgeam2");
-    c_ = matrix(a.shape(), std::move(rowptr), std::move(colind), std::move(values), {true, true});
-  }
-  void transpose() {
-    const auto& api = s_->api;
-    const auto& a = p_.a;
-    const int m = a.shape().row, n = a.shape().col;
-    matrix c(s_->context, {n, m}, a.size());
-    std::size_t bytes = 0;
-    api.require(api.transpose_buffer(s_->handle, m, n, a.size(), a.values().data(),
-                                     a.rowptr().data(), a.colind().data(), c.values().data(),
-                                     c.rowptr().data(), c.colind().data(), value_type<T>,
-                                     CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO,
-                                     CUSPARSE_CSR2CSC_ALG1, &bytes),
-                "cusparseCsr2cscEx2_bufferSize");
-    auto buffer = new_buffer(s_->context, bytes);
-    api.require(api.transpose(s_->handle, m, n, a.size(), a.values().data(), a.rowptr().data(),
-                              a.colind().data(), c.values().data(), c.rowptr().data(),
-                              c.colind().data(), value_type<T>, CUSPARSE_ACTION_NUMERIC,
-                              CUSPARSE_INDEX_BASE_ZERO, CUSPARSE_CSR2CSC_ALG1, buffer.data()),
-                "cusparseCsr2cscEx2");
-    c_ = std::move(c);
-  }
-
-  shared_session s_;
-  device_problem<T> p_;
-  cusparseMatDescr_t plain_ = nullptr;
-  matrix c_;
-};
-
 template <class T>
 contestant<T, space::device> spmv(const shared_session& s, suite in, const char* name,
                                   cusparseSpMVAlg_t algorithm) {
@@ -274,17 +139,17 @@ template <class T> peer<T, space::device> cusparse_peer(const device_context& ct
       std::to_string(version / 1000) + "." + std::to_string(version / 100 % 10) + "." +
       std::to_string(version % 100) +
       (s->api.spmv_preprocess == nullptr ? ", without SpMV_preprocess" : "") + ", " + lib.path();
-  return {"cuSPARSE",
-          about,
-          {spmv<T>(s, suite::spmv, "cuSPARSE alg 1", CUSPARSE_SPMV_CSR_ALG1),
-           spmv<T>(s, suite::spmv, "cuSPARSE alg 2", CUSPARSE_SPMV_CSR_ALG2),
-           spmv<T>(s, suite::spmv_t, "cuSPARSE", CUSPARSE_SPMV_ALG_DEFAULT),
-           spmm<T>(s, "cuSPARSE alg 1", CUSPARSE_SPMM_CSR_ALG1),
-           spmm<T>(s, "cuSPARSE alg 2", CUSPARSE_SPMM_CSR_ALG2),
-           spmm<T>(s, "cuSPARSE alg 3", CUSPARSE_SPMM_CSR_ALG3),
-           {"cuSPARSE", role::peer, matrix_suites, [s](const device_problem<T>& p) {
-              return std::make_unique<cusparse_result<T>>(s, p);
-            }}}};
+  peer<T, space::device> found = {
+      "cuSPARSE",
+      about,
+      {spmv<T>(s, suite::spmv, "cuSPARSE alg 1", CUSPARSE_SPMV_CSR_ALG1),
+       spmv<T>(s, suite::spmv, "cuSPARSE alg 2", CUSPARSE_SPMV_CSR_ALG2),
+       spmv<T>(s, suite::spmv_t, "cuSPARSE", CUSPARSE_SPMV_ALG_DEFAULT),
+       spmm<T>(s, "cuSPARSE alg 1", CUSPARSE_SPMM_CSR_ALG1),
+       spmm<T>(s, "cuSPARSE alg 2", CUSPARSE_SPMM_CSR_ALG2),
+       spmm<T>(s, "cuSPARSE alg 3", CUSPARSE_SPMM_CSR_ALG3)}};
+  for (auto& each : cusparse_results<T>(s)) found.contestants.push_back(std::move(each));
+  return found;
 }
 
 template peer<float, space::device> cusparse_peer(const device_context&);

@@ -58,6 +58,19 @@ struct cusparse_api {
         spmm_buffer(lib.symbol<decltype(cusparseSpMM_bufferSize)>("cusparseSpMM_bufferSize")),
         spmm_preprocess(lib.symbol<decltype(cusparseSpMM)>("cusparseSpMM_preprocess")),
         spmm(lib.symbol<decltype(cusparseSpMM)>("cusparseSpMM")),
+        matrix_size(lib.symbol<decltype(cusparseSpMatGetSize)>("cusparseSpMatGetSize")),
+        set_csr(lib.symbol<decltype(cusparseCsrSetPointers)>("cusparseCsrSetPointers")),
+        spgemm_create(
+            lib.symbol<decltype(cusparseSpGEMM_createDescr)>("cusparseSpGEMM_createDescr")),
+        spgemm_destroy(
+            lib.symbol<decltype(cusparseSpGEMM_destroyDescr)>("cusparseSpGEMM_destroyDescr")),
+        spgemm_work(
+            lib.symbol<decltype(cusparseSpGEMM_workEstimation)>("cusparseSpGEMM_workEstimation")),
+        // Null in libraries before 12.1.
+        spgemm_memory(
+            lib.find<decltype(cusparseSpGEMM_estimateMemory)>("cusparseSpGEMM_estimateMemory")),
+        spgemm_compute(lib.symbol<decltype(cusparseSpGEMM_compute)>("cusparseSpGEMM_compute")),
+        spgemm_copy(lib.symbol<decltype(cusparseSpGEMM_copy)>("cusparseSpGEMM_copy")),
         create_description(lib.symbol<decltype(cusparseCreateMatDescr)>("cusparseCreateMatDescr")),
         destroy_description(
             lib.symbol<decltype(cusparseDestroyMatDescr)>("cusparseDestroyMatDescr")),
@@ -89,6 +102,14 @@ struct cusparse_api {
   decltype(&cusparseSpMM_bufferSize) spmm_buffer;
   decltype(&cusparseSpMM) spmm_preprocess;
   decltype(&cusparseSpMM) spmm;
+  decltype(&cusparseSpMatGetSize) matrix_size;
+  decltype(&cusparseCsrSetPointers) set_csr;
+  decltype(&cusparseSpGEMM_createDescr) spgemm_create;
+  decltype(&cusparseSpGEMM_destroyDescr) spgemm_destroy;
+  decltype(&cusparseSpGEMM_workEstimation) spgemm_work;
+  decltype(&cusparseSpGEMM_estimateMemory) spgemm_memory;
+  decltype(&cusparseSpGEMM_compute) spgemm_compute;
+  decltype(&cusparseSpGEMM_copy) spgemm_copy;
   decltype(&cusparseCreateMatDescr) create_description;
   decltype(&cusparseDestroyMatDescr) destroy_description;
   decltype(&cusparseXcsrgeam2Nnz) add_count;

@@ -52,28 +52,30 @@ private:
   Eigen::Map<matrix<T, Order>> y_;
 };
 
-/// C = A + B or C = A^T, in memory that Eigen allocates each time.
+/// C = A + B, A + A^T, A^T or A B, in memory that Eigen allocates each time.
 template <class T> class eigen_result : public prepared {
 public:
   explicit eigen_result(const host_problem<T>& p)
-      : p_(p), a_(as_eigen(p.a)), b_(as_eigen(p.what == suite::add ? p.b : p.a)) {}
+      : p_(p), a_(as_eigen(p.a)), b_(as_eigen(p.b.rowptr().empty() ? p.a : p.b)) {}
   void run() override {
-    Eigen::SparseMatrix<T, Eigen::RowMajor, index_t> c;
-    if (p_.what == suite::add)
-      c = a_ + b_;
-    else
-      c = a_.transpose();
-    c_.swap(c);
+    switch (p_.what) {
+    case suite::add: c_ = a_ + b_; break;
+    case suite::add_t: c_ = a_ + owner(a_.transpose()); break; // it adds like orders alone
+    case suite::spgemm: c_ = a_ * b_; break;
+    default: c_ = a_.transpose();
+    }
   }
+  void forget() override { owner().swap(c_); }
   void fetch() override {
     const Eigen::Map<const vector<T>> x(p_.x.data(), p_.x.shape().row);
     Eigen::Map<vector<T>>(p_.y.data(), p_.y.shape().row).noalias() = c_ * x;
   }
 
 private:
+  using owner = Eigen::SparseMatrix<T, Eigen::RowMajor, index_t>;
   host_problem<T> p_;
   sparse<T> a_, b_;
-  Eigen::SparseMatrix<T, Eigen::RowMajor, index_t> c_;
+  owner c_;
 };
 
 } // namespace

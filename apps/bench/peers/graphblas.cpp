@@ -153,22 +153,21 @@ private:
   matrix a_, x_, y_;
 };
 
-/// C = A + B or C = A^T, a new matrix each time.
+/// C = A + B, A + A^T, A^T or A B, a new matrix each time.
 template <class T> class graphblas_result : public prepared {
 public:
   explicit graphblas_result(const host_problem<T>& p)
-      : p_(p), a_(packed(p.a)), b_(p.what == suite::add ? packed(p.b) : nullptr) {}
+      : p_(p), a_(packed(p.a)), b_(p.b.rowptr().empty() ? nullptr : packed(p.b)) {}
   void run() override {
-    c_.reset();
-    if (p_.what == suite::add) {
-      c_ = new_matrix(type<T>(), p_.a.shape().row, p_.a.shape().col);
-      require(GrB_Matrix_eWiseAdd_BinaryOp(c_.get(), nullptr, nullptr,
-                                           single<T> ? GrB_PLUS_FP32 : GrB_PLUS_FP64, a_.get(),
-                                           b_.get(), nullptr),
-              "GrB_eWiseAdd");
-    } else {
-      c_ = new_matrix(type<T>(), p_.a.shape().col, p_.a.shape().row);
-      require(GrB_transpose(c_.get(), nullptr, nullptr, a_.get(), nullptr), "GrB_transpose");
+    c_ = new_matrix(type<T>(), p_.y.shape().row, p_.x.shape().row);
+    switch (p_.what) {
+    case suite::add: add(b_.get(), nullptr); break;
+    case suite::add_t: add(a_.get(), GrB_DESC_T1); break;
+    case suite::spgemm:
+      require(GrB_mxm(c_.get(), nullptr, nullptr, plus_times<T>(), a_.get(), b_.get(), nullptr),
+              "GrB_mxm");
+      break;
+    default: require(GrB_transpose(c_.get(), nullptr, nullptr, a_.get(), nullptr), "GrB_transpose");
     }
     require(GrB_Matrix_wait(c_.get(), GrB_MATERIALIZE), "GrB_Matrix_wait");
   }
@@ -184,8 +183,16 @@ public:
             "GrB_mxv");
     unpack(y.get(), p_.y.data(), p_.y.shape().row, 1);
   }
+  void forget() override { c_.reset(); }
 
 private:
+  void add(GrB_Matrix b, GrB_Descriptor how) {
+    require(GrB_Matrix_eWiseAdd_BinaryOp(c_.get(), nullptr, nullptr,
+                                         single<T> ? GrB_PLUS_FP32 : GrB_PLUS_FP64, a_.get(), b,
+                                         how),
+            "GrB_eWiseAdd");
+  }
+
   host_problem<T> p_;
   matrix a_, b_, c_;
 };

@@ -21,7 +21,7 @@ constexpr int interface_lp64 = 0, threading_sequential = 1, threading_gnu = 3;
 
 template <class T> using create_csr_t = int(handle*, int, int, int, int*, int*, int*, T*);
 template <class T> using mv_t = int(int, T, handle, description, const T*, T, T*);
-template <class T> using add_t = int(int, handle, T, handle, handle*);
+template <class T> using sum_t = int(int, handle, T, handle, handle*);
 template <class T>
 using mm_t = int(int, T, handle, description, int, const T*, int, int, T, T*, int);
 
@@ -36,7 +36,9 @@ template <class T> struct mkl {
             pick<create_csr_t<T>>(lib, "mkl_sparse_s_create_csr", "mkl_sparse_d_create_csr")),
         mv(pick<mv_t<T>>(lib, "mkl_sparse_s_mv", "mkl_sparse_d_mv")),
         mm(pick<mm_t<T>>(lib, "mkl_sparse_s_mm", "mkl_sparse_d_mm")),
-        add(pick<add_t<T>>(lib, "mkl_sparse_s_add", "mkl_sparse_d_add")),
+        add(pick<sum_t<T>>(lib, "mkl_sparse_s_add", "mkl_sparse_d_add")),
+        spmm(lib.symbol<int(int, handle, handle, handle*)>("mkl_sparse_spmm")),
+        order(lib.symbol<int(handle)>("mkl_sparse_order")),
         convert(lib.symbol<int(handle, int, handle*)>("mkl_sparse_convert_csr")),
         mv_hint(lib.symbol<int(handle, int, description, int)>("mkl_sparse_set_mv_hint")),
         mm_hint(lib.symbol<int(handle, int, description, int, int, int)>("mkl_sparse_set_mm_hint")),
@@ -50,7 +52,9 @@ template <class T> struct mkl {
   create_csr_t<T>* create_csr;
   mv_t<T>* mv;
   mm_t<T>* mm;
-  add_t<T>* add;
+  sum_t<T>* add;
+  int (*spmm)(int, handle, handle, handle*);
+  int (*order)(handle);
   int (*convert)(handle, int, handle*);
   int (*mv_hint)(handle, int, description, int);
   int (*mm_hint)(handle, int, description, int, int, int);
@@ -109,23 +113,35 @@ private:
   handle a_ = nullptr;
 };
 
-/// C = A + B or C = A^T, in memory that MKL allocates each time.
+/// C = A + B, A + A^T, A^T or A B, in memory that MKL allocates each time. Products are put in
+/// order, as ours are.
 template <class T> class mkl_result : public prepared {
 public:
   mkl_result(const mkl<T>& api, const host_problem<T>& p)
-      : api_(api), p_(p), a_(api, p.a), b_(api, p.what == suite::add ? p.b : p.a) {}
+      : api_(api), p_(p), a_(api, p.a), b_(api, p.b.rowptr().empty() ? p.a : p.b) {}
   mkl_result(const mkl_result&) = delete;
   mkl_result& operator=(const mkl_result&) = delete;
-  ~mkl_result() override { drop(); }
+  ~mkl_result() override { mkl_result::forget(); }
   void run() override {
-    drop();
-    if (p_.what == suite::add)
-      require(api_.add(plain, a_.get(), T{1}, b_.get(), &c_), "mkl_sparse_add");
-    else
-      require(api_.convert(a_.get(), transpose, &c_), "mkl_sparse_convert_csr");
+    switch (p_.what) {
+    case suite::add:
+    case suite::add_t:
+      require(api_.add(p_.what == suite::add ? plain : transpose, a_.get(), T{1}, b_.get(), &c_),
+              "mkl_sparse_add");
+      break;
+    case suite::spgemm:
+      require(api_.spmm(plain, a_.get(), b_.get(), &c_), "mkl_sparse_spmm");
+      require(api_.order(c_), "mkl_sparse_order");
+      break;
+    default: require(api_.convert(a_.get(), transpose, &c_), "mkl_sparse_convert_csr");
+    }
   }
   void fetch() override {
     require(api_.mv(plain, T{1}, c_, {}, p_.x.data(), T{0}, p_.y.data()), "mkl_sparse_mv");
+  }
+  void forget() override {
+    if (c_ != nullptr) api_.destroy(c_);
+    c_ = nullptr;
   }
 
 private:
@@ -148,11 +164,6 @@ private:
     int (*destroy_)(handle);
     handle a_ = nullptr;
   };
-  void drop() {
-    if (c_ != nullptr) api_.destroy(c_);
-    c_ = nullptr;
-  }
-
   mkl<T> api_;
   host_problem<T> p_;
   operand a_, b_;

@@ -10,6 +10,7 @@ namespace lacuna::bench {
 struct peer_settings {
   int threads = 1;
   std::string mkl; ///< path of libmkl_rt or of its folder; empty: search
+  suite what = suite::spmv;
 };
 
 template <class T> using host_peer = peer<T, space::host>;
@@ -19,6 +20,7 @@ template <class T> host_peer<T> eigen_peer(const peer_settings& settings);
 template <class T> host_peer<T> mkl_peer(const peer_settings& settings);
 template <class T> host_peer<T> librsb_peer(const peer_settings& settings);
 template <class T> host_peer<T> graphblas_peer(const peer_settings& settings);
+template <class T> host_peer<T> scipy_peer();
 
 template <class T> peer<T, space::device> cusparse_peer(const context<space::device>& ctx);
 
@@ -51,6 +53,8 @@ template <class T> std::vector<host_peer<T>> host_peers(const peer_settings& set
 #else
   result.push_back({"GraphBLAS", "not built in", {}});
 #endif
+  if (makes_matrix(settings.what))
+    result.push_back(found_or_why<found>("SciPy", [] { return scipy_peer<T>(); }));
   return result;
 }
 

@@ -8,22 +8,36 @@
 
 #include <fmt/format.h>
 
+#include <lacuna/core/error.hpp>
+
 extern char** environ; // NOLINT(readability-redundant-declaration): POSIX leaves it to the program
 
 namespace lacuna::bench {
 namespace {
 
-/// Answers each request with seconds, measured around the call alone.
+/// Answers each request with seconds, measured around the call alone, or with -1 and the reason.
+/// `operand`, `make` and `check` are for peers/scipy_results.cpp: files hold bare arrays.
 constexpr const char* script = R"(
 import sys, time, warnings
 warnings.filterwarnings('ignore')
 try:
-    import scipy, scipy.io, scipy.sparse
+    import numpy, scipy, scipy.io, scipy.sparse
 except ImportError as e:
     print('absent', e, flush=True)
     sys.exit()
 print('SciPy', scipy.__version__, 'in', sys.executable, flush=True)
-a = None
+def operand(path, rows, cols, value):
+    part = lambda end, kind: numpy.fromfile(path + end, kind)
+    arrays = (part('.values', value), part('.colind', 'i4'), part('.rowptr', 'i4'))
+    return scipy.sparse.csr_matrix(arrays, shape=(int(rows), int(cols)))
+def make(what):
+    if what == 'add': return m['a'] + m['b']
+    if what == 'add_t': return (m['a'] + m['a'].T).tocsr()
+    if what == 'transpose': return m['a'].T.tocsr()
+    c = m['a'] @ m['b']
+    c.sort_indices()
+    return c
+a, m, c = None, {}, None
 for line in sys.stdin:
     what, path = line.rstrip('\n').split(' ', 1)
     try:
@@ -33,6 +47,18 @@ for line in sys.stdin:
             elif path.endswith('.mat'): b = scipy.io.loadmat(path)['A']
             elif path.endswith(('.mtx', '.mtx.gz')): b = scipy.io.mmread(path)
             else: raise ValueError('no reader')
+        elif what == 'operand':
+            name, *size, path = path.split(' ', 4)
+            m[name] = operand(path, *size)
+        elif what == 'same': m['b'] = m['a']
+        elif what == 'make':
+            c = None
+            c = make(path)
+        elif what == 'check':
+            x = numpy.fromfile(path + '.x', c.dtype)
+            (c @ x).tofile(path + '.y')
+        elif what == 'drop':
+            m, c = {}, None
         else:
             if path.endswith('.npz'): scipy.sparse.save_npz(path, a.tocsr(), compressed=False)
             elif path.endswith('.mat'): scipy.io.savemat(path, {'A': a}, do_compression=True)
@@ -43,7 +69,7 @@ for line in sys.stdin:
         b = None
         print(seconds, flush=True)
     except Exception as e:
-        print(-1, flush=True)
+        print(-1, repr(e), flush=True)
 )";
 
 std::string line_from(std::FILE* file) {
@@ -98,7 +124,12 @@ double scipy::ask(const std::string& request) {
   fmt::print(to_, "{}\n", request);
   std::fflush(to_);
   const std::string answer = line_from(from_);
+  trouble_ = answer.starts_with("-1 ") ? answer.substr(3) : "no answer";
   return answer.empty() ? -1 : std::strtod(answer.c_str(), nullptr);
+}
+
+void scipy::require(const std::string& request) {
+  if (ask(request) < 0) throw error("SciPy: " + trouble_);
 }
 
 } // namespace lacuna::bench

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdio>
-#include <memory>
 #include <string>
 
 namespace lacuna::bench {
@@ -21,14 +20,17 @@ public:
   /// negative if it cannot.
   double read(const std::string& path) { return ask("read " + path); }
   double write(const std::string& path) { return ask("write " + path); }
+  /// Any request that the script knows. Throws error with SciPy's reason if it cannot.
+  void require(const std::string& request);
 
-private:
+  /// The seconds that a request took; negative if SciPy cannot.
   double ask(const std::string& request);
 
+private:
   std::FILE* to_ = nullptr;
   std::FILE* from_ = nullptr;
   int process_ = -1;
-  std::string about_;
+  std::string about_, trouble_;
 };
 
 } // namespace lacuna::bench
