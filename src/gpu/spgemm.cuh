@@ -29,6 +29,12 @@ template <class T> struct spgemm_values {
   template <class P> __device__ T value(P at) const { return pattern ? T{0} : __ldg(b + at); }
 };
 
+/// A product that is rounded before it is added: no compiler may fuse the two, so that an entry has
+/// the same bits whichever kernel makes it.
+__device__ inline double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+__device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+__device__ inline int rounded_product(int a, int b) { return a * b; }
+
 /// Of rows of one class, or of all.
 struct class_totals {
   unsigned long long rows, products, entries; // entries of A

@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(merging_threads)
         T sum = nothing<T>();
 #pragma unroll
         for (int u = 0; u < most; ++u)
-          if (!v.pattern && rows.meets(u, column)) sum += scale[u] * factor[u];
+          if (!v.pattern && rows.meets(u, column)) sum += rounded_product(scale[u], factor[u]);
         rows.leave(column);
         staged.put(made, column, v.pattern ? T{1} : sum);
         ++made;

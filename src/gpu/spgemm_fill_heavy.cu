@@ -170,7 +170,7 @@ __device__ void add_along(const spgemm_factors<I, O>& f, const spgemm_values<T>&
     T there = value;
     if (t + 1 < segments) ask(t + 1);
     for (; here_left > 0; here_left -= block_threads) {
-      sums.add(static_cast<int>(here - base), scale * there);
+      sums.add(static_cast<int>(here - base), rounded_product(scale, there));
       if (here_left > block_threads) {
         k += block_threads;
         here = __ldg(f.b_colind + k);
@@ -237,7 +237,7 @@ __device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>&
       if (there[u]) {
         const O k = list.begin[owner] + static_cast<O>(p - list.start[owner]);
         column[u] = static_cast<int>(__ldg(f.b_colind + k) - base);
-        product[u] = list.factor[owner] * v.value(k);
+        product[u] = rounded_product(list.factor[owner], v.value(k));
       }
     }
     before += __shfl_sync(whole_warp, upto, tile_words - 1);
