@@ -10,7 +10,7 @@
 
 namespace lacuna::gpu {
 
-/// The patterns of A and B, whose rows are sorted and unique in B.
+/// The patterns of A and B, whose rows are sorted and unique in B, but for spgemm_expand.cuh.
 template <class I, class O> struct spgemm_factors {
   const O* a_rowptr;
   const I* a_colind;
