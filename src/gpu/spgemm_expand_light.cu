@@ -20,8 +20,8 @@ __global__ void __launch_bounds__(block_threads)
     expand_group_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> list,
                         const pool_view<T, I> pool) {
   constexpr int room = group_items * lanes, groups = block_threads / lanes;
-  __shared__ I keys_of[groups][room];
-  __shared__ T products_of[groups][room];
+  __shared__ I keys_of[groups][room + 1]; // one more: groups of a warp meet other banks
+  __shared__ T products_of[groups][room + 1];
   const lane_group g(lanes);
   const int group = static_cast<int>(threadIdx.x) / lanes;
   I* const keys = keys_of[group];

@@ -7,8 +7,6 @@
 #include <cub/device/device_partition.cuh>
 #include <cub/device/device_select.cuh>
 
-#include <lacuna/op/copy.hpp>
-
 #include "gpu/parts/hash.cuh"
 #include "gpu/parts/reduce.cuh"
 #include "gpu/parts/sort.cuh"
@@ -198,7 +196,8 @@ expansion<T, I, O>::expansion(const device_context& ctx, const spgemm_factors<I,
                entry_starts_.data());
   for_each(ctx, rows.count + 1, "products_before_row",
            products_before_row{entry_starts_.data(), row_entries_.data(), row_starts_.data()});
-  starts_ = copy_to(default_context<space::host>(), std::as_const(row_starts_).view());
+  starts_ = array<std::int64_t>(default_context<space::host>(), rows.count + 1);
+  read_back(ctx, starts_.data(), row_starts_.data(), rows.count + 1);
 }
 
 template <class T, class I, class O> bool expansion<T, I, O>::next() {
