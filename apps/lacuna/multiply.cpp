@@ -3,6 +3,7 @@
 
 #include "common/clock.hpp"
 #include "common/exit.hpp"
+#include "common/options.hpp"
 #include "common/text.hpp"
 #include "lacuna/command.hpp"
 #include <lacuna/core/memory.hpp>
@@ -16,9 +17,14 @@ struct settings {
   std::string a, b, output;
   bool transpose_a = false, transpose_b = false, general = false, verify = false;
   std::uint64_t memory_limit = 0;
+  spgemm_method method = spgemm_method::adaptive;
   int times = 1;
   io::read_options read;
 };
+
+std::string name_of(spgemm_method method) {
+  return method == spgemm_method::adaptive ? "adaptive" : "expand-sort";
+}
 
 struct outcome {
   std::int64_t rows = 0, cols = 0, entries = 0, products = 0;
@@ -45,7 +51,7 @@ outcome multiply_on(const options& o, const context<S>& ctx, const settings& s,
   const host_context host({o.threads});
   const auto& a_there = bring_to(ctx, a);
   const auto& b_there = bring_to(ctx, b);
-  const spgemm_options how{.memory_limit = s.memory_limit};
+  const spgemm_options how{.memory_limit = s.memory_limit, .method = s.method};
   outcome found;
   with_operand(s.transpose_a, a_there, [&](const auto& left) {
     with_operand(s.transpose_b, b_there, [&](const auto& right) {
@@ -109,6 +115,7 @@ void report(const options& o, const settings& s, const outcome& found, const std
                        {"output", s.output.empty() ? json() : json(s.output)},
                        {"transpose_a", s.transpose_a},
                        {"transpose_b", s.transpose_b},
+                       {"method", name_of(s.method)},
                        {"times", s.times},
                        {"rows", found.rows},
                        {"cols", found.cols},
@@ -174,6 +181,11 @@ void add_multiply(CLI::App& cli, const options& o, action& chosen) {
                    "make C in parts that take no more of the engine's memory")
       ->transform(CLI::AsSizeValue(true))
       ->option_text("SIZE");
+  add_choice<spgemm_method>(
+      *command, "--method", s->method,
+      {{"adaptive", spgemm_method::adaptive}, {"expand-sort", spgemm_method::expand_sort}},
+      "adaptive (default): by class of rows; expand-sort: rows are sorted")
+      ->option_text("M");
   command->add_option("--times", s->times, "multiply so often, the median counts; default: 1")
       ->check(CLI::Range(1, 1000000))
       ->option_text("N");

@@ -1,9 +1,13 @@
 // C = alpha A B in one pass where memory allows: rows are made once, into chunks, and copied to
-// their place when all are counted. Otherwise they are made twice, first for their counts.
+// their place when all are counted. Otherwise they are made twice, first for their counts. Rows are
+// made by the accumulators of spgemm_rows.hpp, or sorted (spgemm_sort_rows.hpp).
+#include <chrono>
+
 #include <unistd.h>
 
 #include "cpu/spgemm_chunks.hpp"
 #include "cpu/spgemm_counts.hpp"
+#include "cpu/spgemm_sort_rows.hpp"
 
 namespace lacuna::cpu {
 namespace {
@@ -20,11 +24,27 @@ std::size_t free_memory() {
       needed);
 }
 
+/// Seconds of each stage, for those who ask.
+class stage_clock {
+public:
+  explicit stage_clock(spgemm_report* report) : report_(report) {}
+  /// The stage that ends here.
+  void lap(double spgemm_report::*stage) {
+    const auto now = std::chrono::steady_clock::now();
+    if (report_ != nullptr) report_->*stage += std::chrono::duration<double>(now - then_).count();
+    then_ = now;
+  }
+
+private:
+  spgemm_report* report_;
+  std::chrono::steady_clock::time_point then_ = std::chrono::steady_clock::now();
+};
+
 /// Units' entries and C's rowptr, but for the sums; false if the chunks would not fit the budget.
-template <spgemm_output M, class T, class I, class O, class OC>
+template <spgemm_output M, class Workers, class T, class I, class O, class OC>
 bool make_rows(const host_context& ctx, const spgemm_factors<T, I, O>& f, spgemm_plan& plan,
-               spgemm_workers<T, I, O>& workers, std::vector<row_chunks<T, I>>& chunks,
-               chunk_budget& budget, OC* rowptr) {
+               Workers& workers, std::vector<row_chunks<T, I>>& chunks, chunk_budget& budget,
+               OC* rowptr) {
   // About a huge page for columns and one for values; a small product is one chunk a thread.
   const std::int64_t first_size = std::min<std::int64_t>(
       plan.estimate.most_entries / plan.threads + 1, std::int64_t{4 << 20} / sizeof(I));
@@ -51,9 +71,8 @@ bool make_rows(const host_context& ctx, const spgemm_factors<T, I, O>& f, spgemm
   return true;
 }
 
-template <spgemm_output M, class T, class I, class O, class OC>
-void count_rows(const spgemm_factors<T, I, O>& f, spgemm_plan& plan,
-                spgemm_workers<T, I, O>& workers, OC* rowptr) {
+template <class Workers, class T, class I, class O, class OC>
+void count_rows(const spgemm_factors<T, I, O>& f, spgemm_plan& plan, Workers& workers, OC* rowptr) {
   workers.for_each_unit([&](auto& worker, int, std::int64_t number) {
     auto& u = plan.units[number];
     std::int64_t entries = 0;
@@ -69,9 +88,9 @@ void count_rows(const spgemm_factors<T, I, O>& f, spgemm_plan& plan,
 
 /// Rows into C, whose rowptr says where; those that units share one behind the other, by counts
 /// that the plan has or `counted` makes.
-template <spgemm_output M, class T, class I, class O, class OC>
-void fill_rows(const spgemm_factors<T, I, O>& f, const spgemm_plan& plan,
-               spgemm_workers<T, I, O>& workers, csr_view<T, I, OC> c) {
+template <spgemm_output M, class Workers, class T, class I, class O, class OC>
+void fill_rows(const spgemm_factors<T, I, O>& f, const spgemm_plan& plan, Workers& workers,
+               csr_view<T, I, OC> c) {
   const OC* const rowptr = c.rowptr().data();
   workers.for_each_unit([&](auto& worker, int, std::int64_t number) {
     const auto& u = plan.units[number];
@@ -99,31 +118,40 @@ csr<T, I, OC> no_rows(const host_context& ctx, index<I> shape) {
   return c;
 }
 
-template <spgemm_output M, class T, class I, class O, class OC>
+template <spgemm_output M, class Worker, class T, class I, class O, class OC>
 csr<T, I, OC> multiply_rows(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
-                            csr_view<const T, I, O> b, std::size_t limit) {
+                            csr_view<const T, I, O> b, const spgemm_options& options) {
   const index<I> shape{a.shape().row, b.shape().col};
+  const std::size_t limit = options.memory_limit;
+  stage_clock clock(options.report);
   spgemm_factors<T, I, O> f(alpha, a, b);
   auto plan = plan_spgemm(ctx, f, true);
+  if (options.report != nullptr) {
+    options.report->products = plan.estimate.products;
+    options.report->entries = 0;
+  }
   if (plan.estimate.products == 0) return no_rows<T, I, OC>(ctx, shape);
-  const row_bounds<T, I, O> bounds(ctx, b, f);
+  const row_bounds<T, I, O> bounds(ctx, b, f, Worker::reads_bounds);
   array<OC> rowptr(ctx, f.rows + 1);
   array<std::int64_t> sums(ctx, part_count(ctx, f.rows, entry_grain));
-  spgemm_workers<T, I, O> workers(ctx, plan);
+  spgemm_workers<Worker> workers(ctx, plan);
+  clock.lap(&spgemm_report::analyse);
 
-  const std::size_t fixed =
-      rowptr.bytes() + sums.bytes() + bounds.low.bytes() + bounds.high.bytes() +
-      plan.units.bytes() +
-      static_cast<std::size_t>(plan.threads) * plan.sizes.template bytes<T, I>();
+  const std::size_t fixed = rowptr.bytes() + sums.bytes() + bounds.low.bytes() +
+                            bounds.high.bytes() + plan.units.bytes() +
+                            static_cast<std::size_t>(plan.threads) * Worker::bytes(plan.sizes);
   if (limit != 0 && fixed > limit) throw_over_limit(fixed, limit);
   std::vector<row_chunks<T, I>> chunks(static_cast<std::size_t>(plan.threads));
   chunk_budget budget((limit != 0 ? limit - fixed : free_memory()) / 2); // C takes as much
   const bool made = make_rows<M>(ctx, f, plan, workers, chunks, budget, rowptr.data());
+  clock.lap(&spgemm_report::fill);
   if (!made) {
     chunks.clear();
-    count_rows<M>(f, plan, workers, rowptr.data());
+    count_rows(f, plan, workers, rowptr.data());
+    clock.lap(&spgemm_report::count);
   }
   const std::int64_t entries = total_entries(plan);
+  if (options.report != nullptr) options.report->entries = entries;
   require_offsets<OC>(entries);
   const std::size_t needed =
       fixed + static_cast<std::size_t>(checked_mul(entries, sizeof(T) + sizeof(I)));
@@ -132,8 +160,10 @@ csr<T, I, OC> multiply_rows(const host_context& ctx, T alpha, csr_view<const T, 
   array<T> value(ctx, entries);
   finish_rowptr(ctx, plan, rowptr.data(), f.rows, sums);
   csr<T, I, OC> c(shape, std::move(rowptr), std::move(col), std::move(value), {true, true});
+  clock.lap(&spgemm_report::allocate);
   if (!made) {
     fill_rows<M>(f, plan, workers, c.view());
+    clock.lap(&spgemm_report::fill);
     return c;
   }
   array<std::int64_t> begins(ctx, plan.units.size());
@@ -147,6 +177,7 @@ csr<T, I, OC> multiply_rows(const host_context& ctx, T alpha, csr_view<const T, 
     chunks[static_cast<std::size_t>(u.part)].copy(u, c.colind().data() + begins[number],
                                                   c.values().data() + begins[number]);
   });
+  clock.lap(&spgemm_report::fill);
   return c;
 }
 
@@ -155,10 +186,15 @@ csr<T, I, OC> multiply_rows(const host_context& ctx, T alpha, csr_view<const T, 
 template <class T, class I, class O, class OC>
 csr<T, I, OC> spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
                      csr_view<const T, I, O> b, const spgemm_options& options, bool pattern) {
-  return pattern ? multiply_rows<spgemm_output::pattern, T, I, O, OC>(ctx, alpha, a, b,
-                                                                      options.memory_limit)
-                 : multiply_rows<spgemm_output::values, T, I, O, OC>(ctx, alpha, a, b,
-                                                                     options.memory_limit);
+  const auto by = [&]<class Worker>(std::type_identity<Worker>) {
+    return pattern ? multiply_rows<spgemm_output::pattern, Worker, T, I, O, OC>(ctx, alpha, a, b,
+                                                                                options)
+                   : multiply_rows<spgemm_output::values, Worker, T, I, O, OC>(ctx, alpha, a, b,
+                                                                               options);
+  };
+  if (options.method == spgemm_method::expand_sort)
+    return by(std::type_identity<sorting_worker<T, I, O>>{});
+  return by(std::type_identity<spgemm_worker<T, I, O>>{});
 }
 
 template <class T, class I, class O, class OC>
@@ -175,8 +211,8 @@ std::int64_t count_spgemm(const host_context& ctx, csr_view<const T, I, O> a,
   const row_bounds<T, I, O> bounds(ctx, b, f);
   array<std::int64_t> sums(ctx, part_count(ctx, f.rows, entry_grain));
   array<OC> counts(ctx, f.rows + 1); // rowptr is the caller's until all is known
-  spgemm_workers<T, I, O> workers(ctx, plan);
-  count_rows<spgemm_output::count>(f, plan, workers, counts.data());
+  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan);
+  count_rows(f, plan, workers, counts.data());
   const std::int64_t entries = total_entries(plan);
   require_offsets<OC>(entries);
   finish_rowptr(ctx, plan, counts.data(), f.rows, sums);
@@ -191,7 +227,7 @@ void fill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
   auto plan = plan_spgemm(ctx, f, true);
   if (f.rows == 0 || (plan.estimate.products == 0 && c.size() == 0)) return;
   const row_bounds<T, I, O> bounds(ctx, b, f);
-  spgemm_workers<T, I, O> workers(ctx, plan);
+  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan);
   // Shares of a row know where they begin once those before them are counted.
   workers.for_each_unit([](const spgemm_unit& u) { return u.cut; },
                         [&](auto& worker, int, std::int64_t number) {
@@ -216,7 +252,7 @@ void refill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
     return;
   }
   const row_bounds<T, I, O> bounds(ctx, b, f);
-  spgemm_workers<T, I, O> workers(ctx, plan);
+  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan);
   const OC* const rowptr = c.rowptr().data();
   const I* const col = c.colind().data();
   workers.for_each_unit([&](auto& worker, int, std::int64_t number) {

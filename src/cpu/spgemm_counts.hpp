@@ -36,9 +36,8 @@ inline std::int64_t total_entries(const spgemm_plan& plan) {
 }
 
 /// Runs a unit; out(row, count) as in spgemm_worker.
-template <spgemm_output M, class T, class I, class O, class Out>
-void run_unit(spgemm_worker<T, I, O>& worker, const spgemm_factors<T, I, O>& f,
-              const spgemm_unit& u, Out&& out) {
+template <spgemm_output M, class Worker, class T, class I, class O, class Out>
+void run_unit(Worker& worker, const spgemm_factors<T, I, O>& f, const spgemm_unit& u, Out&& out) {
   if (u.cut)
     worker.template row_share<M>(f, u.first, u.columns, out);
   else

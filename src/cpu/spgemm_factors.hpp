@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include <lacuna/core/array.hpp>
 #include <lacuna/format/csr.hpp>
@@ -36,6 +37,18 @@ template <class T, class I, class O> struct spgemm_factors {
     for (std::int64_t k = a_rowptr[row]; k < a_rowptr[row + 1]; ++k)
       sum += std::int64_t{b_rowptr[a_col[k] + 1]} - b_rowptr[a_col[k]];
     return sum;
+  }
+  /// Entries of B that A's entry k meets; those of columns [begin, end) alone if `cut`, which B's
+  /// rows must be sorted for.
+  template <bool cut>
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> entries(std::int64_t k, std::int64_t begin,
+                                                              std::int64_t end) const {
+    std::int64_t first = b_rowptr[a_col[k]], last = b_rowptr[a_col[k] + 1];
+    if constexpr (cut) {
+      first = std::lower_bound(b_col + first, b_col + last, begin) - b_col;
+      last = std::lower_bound(b_col + first, b_col + last, end) - b_col;
+    }
+    return {first, last};
   }
 };
 

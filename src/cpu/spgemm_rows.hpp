@@ -30,6 +30,7 @@ namespace lacuna::cpu {
 struct spgemm_sizes {
   std::int64_t window = 0; ///< widest span of a dense row, in columns
   std::int64_t slots = 0;  ///< of the hash table, a power of two
+  std::int64_t sorted = 0; ///< products that sorting_worker has room for
   template <class T, class I> std::size_t bytes() const {
     return static_cast<std::size_t>(window + 128) * (sizeof(T) + 3) +
            2048 * (2 * sizeof(I) + sizeof(T) + 2) +
@@ -48,6 +49,8 @@ struct column_range {
 /// A thread's accumulators. Rows go to `out`: out(row, count) says where its entries are to be.
 template <class T, class I, class O> class spgemm_worker {
 public:
+  static constexpr bool reads_bounds = true; ///< of B's rows, where those are not sorted
+  static std::size_t bytes(const spgemm_sizes& sizes) { return sizes.bytes<T, I>(); }
   /// Throws out_of_memory; `ready` touches the memory, on the thread that will use it.
   spgemm_worker(const host_context& ctx, const spgemm_sizes& sizes)
       : sizes_(sizes), sum_(ctx, sizes.window + 128), marks_(ctx, sizes.window + 128),
@@ -139,17 +142,6 @@ private:
     return is_run(f, f.b_rowptr[row], f.b_rowptr[row + 1]);
   }
 
-  /// Entries of B that A's entry k meets.
-  template <bool cut>
-  static std::pair<std::int64_t, std::int64_t> entries(const factors& f, std::int64_t k,
-                                                       column_range range) {
-    std::int64_t first = f.b_rowptr[f.a_col[k]], last = f.b_rowptr[f.a_col[k] + 1];
-    if constexpr (cut) { // only where B is sorted
-      first = std::lower_bound(f.b_col + first, f.b_col + last, range.begin) - f.b_col;
-      last = std::lower_bound(f.b_col + first, f.b_col + last, range.end) - f.b_col;
-    }
-    return {first, last};
-  }
   /// B's rows are strewn over memory: asked for some entries of A ahead, across rows.
   /// (gcc drops calls of a function that only prefetches, unless it is inlined early.)
   [[gnu::always_inline]] static void prefetch(const factors& f, std::int64_t k) {
@@ -167,7 +159,7 @@ private:
     row_span s;
     for (std::int64_t k = f.a_rowptr[i]; k < f.a_rowptr[i + 1]; ++k) {
       prefetch(f, k);
-      const auto [first, last] = entries<cut>(f, k, range);
+      const auto [first, last] = f.template entries<cut>(k, range.begin, range.end);
       if (first == last) continue;
       s.products += last - first;
       s.low = std::min<std::int64_t>(s.low, f.b_sorted ? f.b_col[first] : f.b_low[f.a_col[k]]);
@@ -211,7 +203,7 @@ private:
   template <spgemm_output M, bool cut, class Out>
   void copy(const factors& f, std::int64_t i, column_range range, Out& out) {
     const std::int64_t k = f.a_rowptr[i];
-    const auto [first, last] = entries<cut>(f, k, range);
+    const auto [first, last] = f.template entries<cut>(k, range.begin, range.end);
     const row_place<T, I> to = out(i, last - first);
     if constexpr (M != spgemm_output::count) {
       std::copy(f.b_col + first, f.b_col + last, to.col);
@@ -227,7 +219,7 @@ private:
     T* const sum = sum_.data();
     std::uint8_t* const marks = marks_.data();
     for (std::int64_t k = f.a_rowptr[i]; k < f.a_rowptr[i + 1]; ++k) {
-      const auto [first, last] = entries<cut>(f, k, range);
+      const auto [first, last] = f.template entries<cut>(k, range.begin, range.end);
       const I* const col = f.b_col + first;
       const std::int64_t count = last - first;
       if (is_run(f, first, last)) {
@@ -296,7 +288,7 @@ private:
       for (std::int64_t k = 0; k < length; ++k) {
         T s[4] = {};
         for (int r = 0; r < same; ++r) s[r] = f.alpha * f.a_value[row + r * length + k];
-        const auto [first, last] = entries<cut>(f, row + k, range);
+        const auto [first, last] = f.template entries<cut>(row + k, range.begin, range.end);
         if constexpr (sizeof(I) == 4)
           kernels_.add_four(sum, s, f.b_value + first, f.b_col + first, base, last - first);
         else
@@ -340,7 +332,7 @@ private:
     std::uint64_t only = 0;
     std::int64_t count = 0;
     for (std::int64_t k = f.a_rowptr[i]; k < f.a_rowptr[i + 1]; ++k) {
-      const auto [first, last] = entries<cut>(f, k, range);
+      const auto [first, last] = f.template entries<cut>(k, range.begin, range.end);
       const T s = M == spgemm_output::values ? f.alpha * f.a_value[k] : T{1};
       for (std::int64_t l = first; l < last; ++l) {
         const auto at = static_cast<std::uint64_t>(f.b_col[l] - base);
@@ -393,7 +385,7 @@ private:
     auto* const used = used_.data();
     std::int64_t count = 0;
     for (std::int64_t k = f.a_rowptr[i]; k < f.a_rowptr[i + 1]; ++k) {
-      const auto [first, last] = entries<cut>(f, k, range);
+      const auto [first, last] = f.template entries<cut>(k, range.begin, range.end);
       const T factor = M == spgemm_output::values ? f.alpha * f.a_value[k] : T{1};
       for (std::int64_t l = first; l < last; ++l) {
         const I col = f.b_col[l];
@@ -456,7 +448,8 @@ bool spgemm_worker<T, I, O>::refill(const factors& f, std::int64_t i, column_ran
                                     const I* c_first, const I* c_last, T* value) {
   const bool cut = range.begin > 0 || range.end < f.cols;
   const auto entries_of = [&](std::int64_t k) {
-    return cut ? entries<true>(f, k, range) : entries<false>(f, k, range);
+    return cut ? f.template entries<true>(k, range.begin, range.end)
+               : f.template entries<false>(k, range.begin, range.end);
   };
   const std::int64_t count = c_last - c_first;
   const std::int64_t base = count > 0 ? *c_first : 0;

@@ -42,6 +42,11 @@ spgemm_sizes sizes_for(const spgemm_estimate& e, std::int64_t cols, int threads)
   s.window =
       std::min(cols, std::clamp<std::int64_t>(e.products / (4 * threads), 4096, widest_window));
   s.slots = 2 * rank_limit;
+  // Room for all products of a row, or for twice as many as it can have entries: full, it is half
+  // empty once these are summed.
+  s.sorted =
+      std::min(e.longest_row,
+               std::max<std::int64_t>(cols <= e.longest_row ? 2 * cols : e.longest_row, 1 << 16));
   if (s.window == cols) return s;
   const auto keys = static_cast<std::uint64_t>(std::min(e.longest_row, cols));
   spgemm_sizes table = s, row = s;

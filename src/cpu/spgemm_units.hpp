@@ -38,12 +38,13 @@ struct spgemm_plan {
 template <class T, class I, class O>
 spgemm_plan plan_spgemm(const host_context& ctx, const spgemm_factors<T, I, O>& f, bool units);
 
-/// First and last column of B's rows where their order is not stated; those of sorted rows are
-/// at hand.
+/// First and last column of B's rows where their order is not stated and they are `needed`; those
+/// of sorted rows are at hand.
 template <class T, class I, class O> struct row_bounds {
   array<I> low, high;
-  row_bounds(const host_context& ctx, csr_view<const T, I, O> b, spgemm_factors<T, I, O>& f) {
-    if (f.b_sorted) return;
+  row_bounds(const host_context& ctx, csr_view<const T, I, O> b, spgemm_factors<T, I, O>& f,
+             bool needed = true) {
+    if (f.b_sorted || !needed) return;
     const std::int64_t rows = b.shape().row;
     low = array<I>(ctx, rows);
     high = array<I>(ctx, rows);
@@ -61,8 +62,9 @@ template <class T, class I, class O> struct row_bounds {
   }
 };
 
-/// The threads' accumulators, allocated together and before anything is written.
-template <class T, class I, class O> class spgemm_workers {
+/// The threads' accumulators, of spgemm_worker or sorting_worker, allocated together and before
+/// anything is written.
+template <class Worker> class spgemm_workers {
 public:
   spgemm_workers(const host_context& ctx, const spgemm_plan& plan) : ctx_(ctx), plan_(plan) {
     workers_.reserve(static_cast<std::size_t>(plan.threads));
@@ -102,7 +104,7 @@ public:
 private:
   const host_context& ctx_;
   const spgemm_plan& plan_;
-  std::vector<spgemm_worker<T, I, O>> workers_;
+  std::vector<Worker> workers_;
   std::vector<char> ready_;
 };
 

@@ -1,5 +1,6 @@
-// C = alpha A B on the device: analysis, symbolic pass, numeric pass (Parger et al. 2020).
-// Workspace: 16 bytes a row of A; for heavy rows 64 MB at most.
+// C = alpha A B on the device: analysis, symbolic pass, numeric pass (Parger et al. 2020), or in
+// one pass by sorting (King et al. 2016). Workspace: 16 bytes a row of A; for heavy rows 64 MB at
+// most, for wide ones 40 bytes a product of up to 2^25. That of sorting: spgemm_expand.cuh.
 #include <limits>
 #include <string>
 
@@ -8,7 +9,7 @@
 #include <lacuna/plan/machine.hpp>
 
 #include "gpu/parts/reduce.cuh"
-#include "gpu/spgemm.cuh"
+#include "gpu/spgemm_expand.cuh"
 
 namespace lacuna::gpu {
 namespace {
@@ -112,6 +113,48 @@ template <class I, class O, class OC>
                   "of other patterns");
 }
 
+template <class T, class I, class OC>
+std::size_t result_bytes(std::int64_t rows, std::int64_t entries) {
+  return static_cast<std::size_t>(entries) * (sizeof(T) + sizeof(I)) +
+         static_cast<std::size_t>(rows + 1) * sizeof(OC);
+}
+void require_within(const spgemm_options& options, const char* what, std::size_t bytes) {
+  if (options.memory_limit != 0 && bytes > options.memory_limit)
+    throw out_of_memory(std::string("multiply: ") + what + std::to_string(bytes) + " bytes, " +
+                            std::to_string(options.memory_limit) +
+                            " are allowed; multiply_to_host makes it in parts",
+                        bytes);
+}
+
+/// By spgemm_method::expand_sort. B's rows may have any order.
+template <class T, class I, class O, class OC>
+csr<T, I, OC, space::device> multiply_by_sorting(const device_context& ctx, T alpha,
+                                                 device_csr<T, I, O> a, device_csr<T, I, O> b,
+                                                 const spgemm_options& options, bool pattern) {
+  const spgemm_factors<I, O> f = factors_of(a, b);
+  const spgemm_values<T> v{alpha, a.values().data(), b.values().data(), pattern};
+  stage_clock clock(ctx, options.report);
+  expanded_rows<T, I, O> made(ctx, f, v, a.size(), options, clock);
+  require_fits<OC>(made.entries());
+  require_within(options, "C and workspace take ",
+                 result_bytes<T, I, OC>(f.rows, made.entries()) + made.bytes());
+  csr<T, I, OC, space::device> c(ctx, {a.shape().row, b.shape().col},
+                                 static_cast<OC>(made.entries()), {true, true});
+  scan_counts(ctx, f.rows, made.sizes(), c.rowptr().data());
+  OC last = 0;
+  read_back(ctx, &last, std::as_const(c).rowptr().data() + f.rows, 1);
+  if (last != static_cast<OC>(made.entries()))
+    throw error("multiply: rows of C have " + std::to_string(last) + " entries, " +
+                std::to_string(made.entries()) + " were made");
+  made.place(std::as_const(c).rowptr().data(), c.colind().data(), c.values().data());
+  clock.lap(&spgemm_report::allocate);
+  if (options.report != nullptr) {
+    options.report->products = made.products();
+    options.report->entries = made.entries();
+  }
+  return c;
+}
+
 } // namespace
 
 template <class T, class I, class O>
@@ -135,6 +178,8 @@ csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_c
                                     device_csr<T, I, O> b, const spgemm_options& options,
                                     bool pattern) {
   const device_guard guard(ctx.device());
+  if (options.method == spgemm_method::expand_sort)
+    return multiply_by_sorting<T, I, O, OC>(ctx, alpha, a, b, options, pattern);
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
   const index<I> shape{a.shape().row, b.shape().col};
@@ -147,13 +192,7 @@ csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_c
   found = count_rows(ctx, f, facts, found, counts.data(), clock);
   const auto entries = static_cast<std::int64_t>(found.entries);
   require_fits<OC>(entries);
-  const std::size_t result_bytes =
-      found.entries * (sizeof(T) + sizeof(I)) + static_cast<std::size_t>(f.rows + 1) * sizeof(OC);
-  if (options.memory_limit != 0 && result_bytes > options.memory_limit)
-    throw out_of_memory("multiply: C takes " + std::to_string(result_bytes) + " bytes, " +
-                            std::to_string(options.memory_limit) +
-                            " are allowed; multiply_to_host makes it in parts",
-                        result_bytes);
+  require_within(options, "C takes ", result_bytes<T, I, OC>(f.rows, entries));
   csr<T, I, OC, space::device> c(ctx, shape, static_cast<OC>(entries), {true, true});
   scan_counts(ctx, f.rows, counts.data(), c.rowptr().data());
   counts = {};

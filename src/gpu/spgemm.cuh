@@ -10,7 +10,7 @@
 
 namespace lacuna::gpu {
 
-/// The patterns of A and B, whose rows are sorted and unique in B.
+/// The patterns of A and B, whose rows are sorted and unique in B, but for spgemm_expand.cuh.
 template <class I, class O> struct spgemm_factors {
   const O* a_rowptr;
   const I* a_colind;
@@ -30,6 +30,12 @@ template <class T> struct spgemm_values {
   template <class P> __device__ T value(P at) const { return pattern ? T{0} : __ldg(b + at); }
 };
 
+/// A product that is rounded before it is added: no compiler may fuse the two, so that an entry has
+/// the same bits whichever kernel makes it.
+__device__ inline double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+__device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+__device__ inline int rounded_product(int a, int b) { return a * b; }
+
 /// Of rows of one class, or of all.
 struct class_totals {
   unsigned long long rows, products, entries; // entries of A
@@ -38,6 +44,7 @@ struct class_totals {
 struct spgemm_totals {
   unsigned long long products, longest, longest_b, most_entries;
   unsigned long long entries;        // of C, once counted
+  unsigned long long a_entries;      // of A, in all rows
   unsigned long long longest_merged; // entries of A in a row that a thread merges, at most
   class_totals of_class[spgemm::count_classes + 1]; // the last: heavy rows
 };
@@ -160,11 +167,12 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
                const fill_target<T, I>& target, spgemm_order order, stage_clock& clock);
 
 /// Its heavy rows, those that no table holds; sets *wrong if a row has not the entries that were
-/// counted. In spgemm_fill_heavy.cu.
+/// counted. mean_length: of the rows of B that products come from. In spgemm_fill_heavy.cu.
 template <class I> struct row_list;
 template <class T, class I, class O, class OC>
 void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                     const spgemm_values<T>& v, row_list<I> heavy, const known_rows<I, O>& known,
+                     const spgemm_values<T>& v, row_list<I> heavy, double mean_length,
+                     const known_rows<I, O>& known,
                      const OC* rowptr, const fill_target<T, I>& target, spgemm_order order,
                      int* wrong);
 

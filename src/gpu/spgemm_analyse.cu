@@ -115,6 +115,7 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
   }
   spgemm_totals found{};
   read_back(ctx, &found, &counters->analysed, 1);
+  found.a_entries = static_cast<unsigned long long>(a_entries);
   return found;
 }
 

@@ -125,6 +125,7 @@ public:
             static_cast<std::int64_t>(totals_[c].rows)};
   }
   const class_totals& totals(int c) const { return totals_[c]; }
+  std::size_t bytes() const { return list_.bytes(); }
 
 private:
   array<I, space::device> list_;

@@ -1,7 +1,9 @@
 // The symbolic pass: how many entries each row of C has. A group of lanes owns a row and finds its
 // distinct columns in a table in shared memory, or in a bit for each column of its span where that
-// is smaller. Heavy rows: a block each, bits in windows of what shared memory holds.
+// is smaller. Heavy rows: a block each, bits in windows of what shared memory holds; wide ones are
+// expanded and sorted.
 #include "gpu/parts/load.cuh"
+#include "gpu/spgemm_expand.cuh"
 #include "gpu/spgemm_walk.cuh"
 
 namespace lacuna::gpu {
@@ -165,6 +167,24 @@ __global__ void __launch_bounds__(1024)
   block.flush(totals);
 }
 
+/// Notes rows that are counted already.
+template <class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    note_rows_kernel(row_list<I> list, const known_rows<I, O> known, const std::int64_t* counts,
+                     spgemm_totals* totals) {
+  __shared__ block_totals block;
+  block.clear();
+  unsigned long long entries = 0;
+  if (const std::int64_t i = thread_index(); i < list.count) {
+    const std::int64_t row = list[i];
+    entries = static_cast<unsigned long long>(counts[row]);
+    note_row(block, known.thresholds, known.work(row), counts[row]);
+  }
+  __syncwarp();
+  add_entries(totals, entries);
+  block.flush(totals);
+}
+
 template <class I, class O, class OC>
 __global__ void __launch_bounds__(block_threads)
     classify_kernel(std::int64_t rows, const known_rows<I, O> known, const OC* rowptr,
@@ -238,7 +258,14 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
         f, list, shape.lanes, slots, known, counts, totals);
     check_launch("count_rows_kernel");
   }
-  if (const row_list<I> heavy = bins[spgemm::count_classes]; heavy.count > 0) {
+  const split_rows<I, O> split(ctx, f, bins[spgemm::count_classes], known);
+  if (split.wide.count > 0) {
+    count_wide_rows(ctx, f, split.wide, counts);
+    note_rows_kernel<<<blocks_for(split.wide.count), block_threads, 0, ctx.stream()>>>(
+        split.wide, known, counts, totals.data());
+    check_launch("note_rows_kernel");
+  }
+  if (const row_list<I> heavy = split.heavy; heavy.count > 0) {
     // Two blocks an SM.
     const std::size_t bytes = ctx.properties().shared_bytes_per_block / 2 / 1024 * 1024 - 1024;
     allow_shared(count_heavy_kernel<I, O>, bytes);

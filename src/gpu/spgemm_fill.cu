@@ -1,10 +1,11 @@
 // The numeric pass: columns and values of C. A group of lanes owns a row and walks A's row in its
 // order; its lanes lie along one row of B at a time, so that no two hold the same column. Every
 // entry's products are thus added in A's order, without atomics, whatever the timing. Heavy rows
-// are spgemm_fill_heavy.cu's.
+// are spgemm_fill_heavy.cu's, wide ones spgemm_expand_wide.cu's.
 #include <cub/warp/warp_merge_sort.cuh>
 
 #include "gpu/parts/load.cuh"
+#include "gpu/spgemm_expand.cuh"
 #include "gpu/spgemm_walk.cuh"
 
 namespace lacuna::gpu {
@@ -177,7 +178,7 @@ __global__ void __launch_bounds__(merging_threads)
         T sum = nothing<T>();
 #pragma unroll
         for (int u = 0; u < most; ++u)
-          if (!v.pattern && rows.meets(u, column)) sum += scale[u] * factor[u];
+          if (!v.pattern && rows.meets(u, column)) sum += rounded_product(scale[u], factor[u]);
         rows.leave(column);
         staged.put(made, column, v.pattern ? T{1} : sum);
         ++made;
@@ -316,7 +317,10 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
                            return known.fill_class(
                                row, static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]));
                          });
+  const split_rows<I, O> split(ctx, f, bins[spgemm::fill_classes], known);
   clock.lap(&spgemm_report::bin_for_fill);
+  if (split.wide.count > 0) // first: it may want more memory than there is
+    fill_wide_rows<T, I, O, OC>(ctx, f, v, split.wide, rowptr, target, wrong);
   if (const row_list<I> merged = bins[0]; merged.count > 0) {
     with_merged(found.longest_merged, [&](auto most) {
       fill_merged_kernel<most()>
@@ -350,8 +354,10 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
   launch(integral_constant<int, 12>{}, 5);
   launch(integral_constant<int, 24>{}, 6);
 
-  if (const row_list<I> heavy = bins[spgemm::fill_classes]; heavy.count > 0)
-    fill_heavy_rows<T, I, O, OC>(ctx, f, v, heavy, known, rowptr, target, order, wrong);
+  if (const row_list<I> heavy = split.heavy; heavy.count > 0)
+    fill_heavy_rows<T, I, O, OC>(
+        ctx, f, v, heavy, static_cast<double>(found.products) / static_cast<double>(found.a_entries),
+        known, rowptr, target, order, wrong);
   int failed = 0;
   read_back(ctx, &failed, wrong, 1);
   clock.lap(&spgemm_report::fill);

@@ -170,7 +170,7 @@ __device__ void add_along(const spgemm_factors<I, O>& f, const spgemm_values<T>&
     T there = value;
     if (t + 1 < segments) ask(t + 1);
     for (; here_left > 0; here_left -= block_threads) {
-      sums.add(static_cast<int>(here - base), scale * there);
+      sums.add(static_cast<int>(here - base), rounded_product(scale, there));
       if (here_left > block_threads) {
         k += block_threads;
         here = __ldg(f.b_colind + k);
@@ -302,7 +302,7 @@ __device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>&
       if (mine.there[u]) {
         const O k = list.begin[segment] + static_cast<O>(p - list.start[segment]);
         mine.column[u] = static_cast<int>(__ldg(f.b_colind + k) - base);
-        mine.product[u] = list.factor[segment] * v.value(k);
+        mine.product[u] = rounded_product(list.factor[segment], v.value(k));
       }
     }
     before += __shfl_sync(whole_warp, upto, tile_words - 1);
@@ -331,21 +331,11 @@ enum class range_walk {
   tiles,  ///< several at once, in order, where they are short
   relaxed ///< several at once, with atomics
 };
-/// Whether a row's segments are long, empty ones counted: `along` needs fewer registers than the
-/// choice does. A block that is launched for the other rows leaves.
-template <class I, class O>
-__device__ bool has_long_segments(const known_rows<I, O>& known, std::int64_t row,
-                                  int range_columns) {
-  const std::int64_t ranges = (known.last[row] - known.first[row]) / range_columns + 1;
-  const std::int64_t segments = ranges * (known.a_rowptr[row + 1] - known.a_rowptr[row]);
-  return known.products[row] >= 2 * known.thresholds.tile_length * segments;
-}
-
 /// A block a range of a heavy row's columns.
 template <range_walk how, class T, class I, class O, class OC>
 __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 5)
     fill_ranges_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> rows,
-                       const known_rows<I, O> known, int range_columns, std::int64_t ranges,
+                       std::int64_t tile_length, int range_columns, std::int64_t ranges,
                        const std::uint32_t* counts, const OC* rowptr, fill_target<T, I> target,
                        int* wrong) {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -359,9 +349,6 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
   const std::uint32_t mine = counts[range];
   if (mine == 0) return;
   const std::int64_t row = rows[place];
-  if (how != range_walk::relaxed &&
-      has_long_segments(known, row, range_columns) != (how == range_walk::along))
-    return;
   for (int c = thread; c < range_columns; c += block_threads) sums.sums[c] = untouched(T{});
   const O begin = f.a_rowptr[row], end = f.a_rowptr[row + 1];
   const std::int64_t base = range * range_columns;
@@ -380,7 +367,7 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
     } else {
       __shared__ product_tile<T> tile;
       if (how == range_walk::relaxed ||
-          size.products < known.thresholds.tile_length * size.segments)
+          size.products < tile_length * size.segments)
         add_tiles<how == range_walk::relaxed>(f, v, list, size, tile, base, __ffs(part) - 1, sums);
       else
         add_along(f, v, list, size.segments, base, sums);
@@ -439,31 +426,28 @@ void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
   const std::size_t mask_bytes = static_cast<std::size_t>(windows) * range_columns / 8;
   const std::size_t range_bytes = range_columns * sizeof(T);
   allow_shared(count_ranges_kernel<I, O>, mask_bytes);
+  // Where segments are long, never mind the others: the choice needs more registers.
+  const bool along = mean_length > static_cast<double>(2 * known.thresholds.tile_length * ranges);
+  auto* const kernel = order == spgemm_order::relaxed ? fill_ranges_kernel<range_walk::relaxed, T, I, O, OC>
+                       : along ? fill_ranges_kernel<range_walk::along, T, I, O, OC>
+                               : fill_ranges_kernel<range_walk::tiles, T, I, O, OC>;
+  allow_shared(kernel, range_bytes);
   for (std::int64_t done = 0; done < heavy.count; done += at_once) {
     const row_list<I> some{heavy.rows, std::min(at_once, heavy.count - done), done};
     count_ranges_kernel<<<static_cast<unsigned>(some.count), 1024, mask_bytes, ctx.stream()>>>(
         f, some, range_columns, ranges, windows, known, counts.data());
     check_launch("count_ranges_kernel");
-    const auto fill = [&](auto* kernel) {
-      allow_shared(kernel, range_bytes);
-      kernel<<<static_cast<unsigned>(some.count * ranges), block_threads, range_bytes,
-               ctx.stream()>>>(f, v, some, known, range_columns, ranges, counts.data(), rowptr,
-                               target, wrong);
-      check_launch("fill_ranges_kernel");
-    };
-    if (order == spgemm_order::relaxed) {
-      fill(fill_ranges_kernel<range_walk::relaxed, T, I, O, OC>);
-    } else {
-      fill(fill_ranges_kernel<range_walk::along, T, I, O, OC>);
-      fill(fill_ranges_kernel<range_walk::tiles, T, I, O, OC>);
-    }
+    kernel<<<static_cast<unsigned>(some.count * ranges), block_threads, range_bytes,
+             ctx.stream()>>>(f, v, some, known.thresholds.tile_length, range_columns, ranges,
+                             counts.data(), rowptr, target, wrong);
+    check_launch("fill_ranges_kernel");
   }
 }
 
 #define LACUNA_FILL(T, I, O, OC)                                                                   \
   template void fill_heavy_rows<T, I, O, OC>(                                                      \
       const device_context&, const spgemm_factors<I, O>&, const spgemm_values<T>&, row_list<I>,    \
-      const known_rows<I, O>&, const OC*, const fill_target<T, I>&, spgemm_order, int*);
+      double, const known_rows<I, O>&, const OC*, const fill_target<T, I>&, spgemm_order, int*);
 #define LACUNA_INSTANTIATE(T)                                                                      \
   LACUNA_FILL(T, std::int32_t, std::int32_t, std::int32_t)                                         \
   LACUNA_FILL(T, std::int32_t, std::int32_t, std::int64_t)                                         \

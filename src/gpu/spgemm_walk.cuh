@@ -54,7 +54,7 @@ __device__ void walk_along(const spgemm_factors<I, O>& f, const Values& v, const
       if (t + 1 < count) ask(t + 1);
       while (__any_sync(whole_warp, here_left > 0)) {
         const I now = here;
-        const T product = scale * there;
+        const T product = rounded_product(scale, there);
         if (here_left > g.size) {
           at += g.size;
           here = __ldg(f.b_colind + at);
@@ -144,7 +144,7 @@ __device__ void walk_flat(const spgemm_factors<I, O>& f, const Values& v, O begi
     if (total > 0) ask(0);
     for (int base = 0; base < total; base += 32) {
       const I now = column;
-      const T product = scale * value;
+      const T product = rounded_product(scale, value);
       if (base + 32 < total) ask(base + 32); // on its way before this is used
       take(base + lane < total, now, product);
     }

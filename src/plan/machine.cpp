@@ -61,6 +61,11 @@ constexpr named_number numbers[] = {LACUNA_NUMBER("device", device, bool),
                                     LACUNA_THRESHOLD(flat_length),
                                     LACUNA_THRESHOLD(tile_length)};
 
+/// A host has no use for a device's thresholds.
+bool concerns(const spmv_machine& m, const named_number& number) {
+  return m.device || !std::string_view(number.name).starts_with("spgemm_");
+}
+
 double read_number(const char*& at, const char* end, const std::string& file, int line) {
   while (at != end && *at == ' ') ++at;
   double value = 0;
@@ -187,7 +192,8 @@ std::optional<spmv_machine> read_machine(const std::string& file) {
 
 std::vector<machine_number> numbers_of(const spmv_machine& m) {
   std::vector<machine_number> all;
-  for (const auto& number : numbers) all.push_back({number.name, number.get(m)});
+  for (const auto& number : numbers)
+    if (concerns(m, number)) all.push_back({number.name, number.get(m)});
   for (std::size_t c = 0; c < m.cost.size(); ++c)
     for (std::size_t f = 0; f < std::size(fields); ++f)
       all.push_back({fmt::format("{}.{}", class_names[c], field_names[f]), m.cost[c].*fields[f]});
@@ -204,7 +210,8 @@ void write_machine(const std::string& file, const spmv_machine& m) {
            "a "
            "gathered byte,\n# a row, an entry; and making the format in products of CSR.\n";
     out << fmt::format("name {}\n", m.name);
-    for (const auto& number : numbers) out << fmt::format("{} {}\n", number.name, number.get(m));
+    for (const auto& number : numbers)
+      if (concerns(m, number)) out << fmt::format("{} {}\n", number.name, number.get(m));
     for (std::size_t c = 0; c < m.cost.size(); ++c) {
       out << class_names[c];
       for (double spmv_cost::*const field : fields) out << fmt::format(" {}", m.cost[c].*field);

@@ -53,6 +53,26 @@ LACUNA_BOTH constexpr int fill_class(const spgemm_thresholds& t, const row_work&
   return class_of_slots(t, row, t.spans && row.span < hashed ? row.span : hashed, fill_classes);
 }
 
+/// Rows of columns that count as wide, at the least, and how many columns a product they have.
+/// Reasoned: a heavy row is counted in windows of about 2^20 columns, a few of which cost less than
+/// a sort's launches.
+inline constexpr std::int64_t wide_span = std::int64_t{1} << 22;
+inline constexpr std::int64_t wide_columns = 64;
+/// Whether a heavy row is to be expanded and sorted: ranges of columns would mostly be empty.
+LACUNA_BOTH constexpr bool is_wide(const row_work& row) {
+  return row.span > wide_span && row.span / wide_columns > row.products;
+}
+
+/// Classes of the method that expands and sorts (King et al. 2016): 0 has no products, c up to
+/// 16 << c of them, the last more than any shared memory is to sort.
+inline constexpr int expand_classes = 8;
+LACUNA_BOTH constexpr std::int64_t most_expanded(int c) { return std::int64_t{16} << c; }
+LACUNA_BOTH constexpr int expand_class(std::int64_t products) {
+  int c = products == 0 ? 0 : 1;
+  while (c > 0 && c < expand_classes && most_expanded(c) < products) ++c;
+  return c;
+}
+
 /// Which classes are launched: rows of class c go to launches[c]; `heavy` is the place of heavy
 /// ones.
 struct class_plan {
@@ -79,6 +99,9 @@ constexpr class_plan plan_classes(const spgemm_thresholds& t, const Totals& rows
   return plan;
 }
 
+/// Heavy rows have more: their spans are looked at.
+inline constexpr std::int64_t least_heavy_products = 64;
+
 /// Thresholds for two matrices: O(1), before anything is known of their rows.
 struct factor_sizes {
   std::int64_t a_rows, a_entries, b_rows, b_entries;
@@ -86,6 +109,7 @@ struct factor_sizes {
 constexpr spgemm_thresholds fit_to(spgemm_thresholds t, const factor_sizes& s,
                                    int multiprocessors) {
   t.merged_entries = std::min(t.merged_entries, most_merged_entries);
+  t.light_products = std::max(t.light_products, least_heavy_products);
   // A thread that merges takes microseconds; a multiprocessor has 2048 of them.
   if (s.a_rows < std::int64_t{1024} * multiprocessors)
     t.merged_products = std::min(t.merged_products, t.merged_products_of_few);

@@ -172,6 +172,15 @@ TEST_F(Cli, Multiply) {
       {"multiply", "gen:poisson2d:n=60", "gen:poisson2d:n=60", "--memory-limit", "1M", "--verify"});
   EXPECT_EQ(parts.code, 0) << parts.err;
   EXPECT_TRUE(has(parts.out, "✓ largest error"));
+  // By sorting: the same bits.
+  for (const char* method : {"adaptive", "expand-sort"}) {
+    const json made = run({"multiply", "gen:rmat:scale=8", "gen:rmat:scale=8", "--method", method,
+                           "--verify", "--json", "-o", std::string(method) + ".mtx"})
+                          .json();
+    EXPECT_EQ(made["method"], method);
+    EXPECT_LE(made["verify_error"], 1);
+  }
+  EXPECT_EQ(read("adaptive.mtx"), read("expand-sort.mtx"));
   const auto wrong = run({"multiply", "a.mtx", "a.mtx"});
   EXPECT_EQ(wrong.code, 3);
   EXPECT_TRUE(has(wrong.err, "columns of A (3)"));

@@ -73,6 +73,7 @@ TEST_F(Cli, WrongUsageIsTwo) {
       {"multiply", "-", "-"},
       {"multiply", "gen:dense", "gen:dense", "--memory-limit", "much"},
       {"multiply", "gen:dense", "gen:dense", "--times", "0"},
+      {"multiply", "gen:dense", "gen:dense", "--method", "guess"},
       {"add", "gen:dense"},
       {"add", "-", "-"},
       {"add", "gen:dense", "gen:dense", "--alpha", "much"},

@@ -93,6 +93,30 @@ TEST(SpgemmClasses, FewRowsGoTogether) {
   EXPECT_EQ(large.of[8], spgemm::count_classes);
 }
 
+TEST(SpgemmClasses, HeavyRowsMayBeWide) {
+  constexpr std::int64_t million = 1'000'000;
+  EXPECT_TRUE(spgemm::is_wide({5000, 20'000, 1000 * million}));
+  EXPECT_TRUE(spgemm::is_wide({5000, 20'000, million * million}));
+  EXPECT_FALSE(spgemm::is_wide({5000, 20'000, million})); // a window or two
+  EXPECT_FALSE(spgemm::is_wide({5000, 20'000, spgemm::wide_span}));
+  EXPECT_TRUE(spgemm::is_wide({5000, 20'000, spgemm::wide_span + 1}));
+  EXPECT_FALSE(spgemm::is_wide({5000, 20 * million, 1000 * million})); // ranges have their share
+  EXPECT_TRUE(spgemm::is_wide({5000, 10 * million, 1000 * million}));
+}
+
+TEST(SpgemmClasses, ExpandedRowsFitTheirClass) {
+  EXPECT_EQ(spgemm::expand_class(0), 0);
+  EXPECT_EQ(spgemm::expand_class(1), 1);
+  EXPECT_EQ(spgemm::most_expanded(1), 32);
+  for (int c = 1; c < spgemm::expand_classes; ++c) {
+    EXPECT_EQ(spgemm::expand_class(spgemm::most_expanded(c)), c);
+    EXPECT_EQ(spgemm::expand_class(spgemm::most_expanded(c) + 1), c + 1);
+  }
+  EXPECT_EQ(spgemm::expand_class(2048), spgemm::expand_classes - 1);
+  EXPECT_EQ(spgemm::expand_class(2049), spgemm::expand_classes);
+  EXPECT_EQ(spgemm::expand_class(std::int64_t{1} << 40), spgemm::expand_classes);
+}
+
 TEST(SpgemmGroups, AreAsWideAsRowsOfB) {
   EXPECT_EQ(spgemm::choose_group(3, 3, 10, 4), 4);
   EXPECT_EQ(spgemm::choose_group(5, 5, 5, 4), 8);

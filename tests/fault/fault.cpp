@@ -258,6 +258,16 @@ TYPED_TEST(Fault, SparseProducts) {
   TestFixture::expect_survives("parts", 3, [&](auto& o) {
     (void)multiply_in_parts(ctx, transposed(o.a), o.a, {.memory_limit = 1'000'000});
   });
+  constexpr spgemm_options by_sorting{.method = spgemm_method::expand_sort};
+  TestFixture::expect_survives(
+      "by sorting", 3, [&](auto& o) { (void)multiply(ctx, o.a, transposed(o.a), by_sorting); });
+  TestFixture::expect_survives("by sorting, pattern", 3, [&](auto& o) {
+    (void)multiply_pattern(ctx, transposed(o.a), o.a, by_sorting);
+  });
+  TestFixture::expect_survives("by sorting, parts", 3, [&](auto& o) {
+    (void)multiply_in_parts(ctx, transposed(o.a), o.a,
+                            {.memory_limit = 1'000'000, .method = spgemm_method::expand_sort});
+  });
   TestFixture::expect_survives("verify_product", 6, [&](auto& o) {
     const auto c = multiply(ctx, transposed(o.a), o.a);
     (void)verify_product(ctx, 1, transposed(o.a), o.a, c);
@@ -351,6 +361,8 @@ TYPED_TEST(Fault, LargeMatrices) {
       TypeParam::put_csr({"diagonal", m.rows, m.cols, {0, 1, 2}, {0, 1, 2}, {1, 1, 1}});
   auto both = add(ctx, a, other);
   const auto tall = TypeParam::put_csr(random_matrix(m.cols, 3000, 1, 3));
+  const auto wide = TypeParam::put_csr(random_matrix(m.cols, 2'000'000'000, 1, 4));
+  constexpr spgemm_options by_sorting{.method = spgemm_method::expand_sort};
   const std::pair<const char*, std::function<void()>> ops[] = {
       {"multiply", [&] { multiply(ctx, a, x, y); }},
       {"multiply transposed", [&] { multiply(ctx, transposed(a), u, v); }},
@@ -359,6 +371,9 @@ TYPED_TEST(Fault, LargeMatrices) {
       {"add", [&] { (void)add(ctx, a, other); }},
       {"add in place", [&] { add_to(ctx, other, both); }},
       {"multiply sparse", [&] { (void)multiply(ctx, a, tall); }},
+      {"multiply by sorting", [&] { (void)multiply(ctx, a, tall, by_sorting); }},
+      {"wide rows", [&] { (void)multiply(ctx, a, wide); }},
+      {"wide rows by sorting", [&] { (void)multiply(ctx, a, wide, by_sorting); }},
       {"multiply_compute", [&] { (void)multiply_compute(ctx, a, tall); }},
       {"ell_csr", [&] { multiply(ctx, to_ell_csr(ctx, a), x, y); }},
       {"packed_csr", [&] { multiply(ctx, to_packed_csr(ctx, a), x, y); }},

@@ -111,6 +111,19 @@ template <class T, class I, class O> struct operations {
     result.add(multiply_in_parts(ctx, a, b, {.memory_limit = 20'000'000}));
     return result;
   }
+  template <space S> static bits multiply_by_sorting(const triplets& m, const context<S>& ctx) {
+    const auto a = copy_to(ctx, make_csr<T, I, O>(m));
+    const auto b = copy_to(ctx, make_csr<T, I, O>(random_matrix(m.cols, 50'000, 2, 10)));
+    constexpr spgemm_options by_sorting{.method = spgemm_method::expand_sort};
+    bits result, other;
+    result.add(multiply(ctx, scaled(0.3, a), b, by_sorting));
+    other.add(multiply(ctx, scaled(0.3, a), b));
+    EXPECT_TRUE(result == other);
+    result.add(multiply_pattern(ctx, a, b, by_sorting));
+    result.add(multiply_in_parts(
+        ctx, a, b, {.memory_limit = 20'000'000, .method = spgemm_method::expand_sort}));
+    return result;
+  }
   template <space S> static bits sums(const triplets& m, const context<S>& ctx) {
     const auto a = copy_to(ctx, make_csr<T, I, O>(m));
     const auto x = put(ctx, m.cols, 8), y = put(ctx, m.cols, 9);
@@ -231,6 +244,14 @@ TYPED_TEST(Repeat, MultiplyDense) {
 TYPED_TEST(Repeat, MultiplySparse) {
   const auto op = [](const triplets& m, const auto& ctx) {
     return ops<TypeParam>::multiply_sparse(m, ctx);
+  };
+  TestFixture::expect_same(op);
+  TestFixture::expect_same_for_threads(op);
+}
+
+TYPED_TEST(Repeat, MultiplySparseBySorting) {
+  const auto op = [](const triplets& m, const auto& ctx) {
+    return ops<TypeParam>::multiply_by_sorting(m, ctx);
   };
   TestFixture::expect_same(op);
   TestFixture::expect_same_for_threads(op);

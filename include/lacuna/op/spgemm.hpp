@@ -12,9 +12,10 @@
 //   multiply_fill(ctx, info, a, b, c);          columns and values
 //   multiply_fill(ctx, info, a2, b2, c);        again, same patterns: values only
 //
-// After Parger et al. (spECK, 2020): a light analysis of the rows picks an accumulator for each.
-// Every entry's products are added in the order of A's row, so results are bitwise repeatable, for
-// any number of threads and on any run.
+// After Parger et al. (spECK, 2020): a light analysis of the rows picks an accumulator for each;
+// or, if options.method says so, after King et al. (2016): rows are expanded and sorted. Every
+// entry's products are added in the order of A's row, so results are bitwise repeatable, for any
+// number of threads and on any run.
 #pragma once
 
 #include <vector>

@@ -37,7 +37,9 @@ struct spgemm_thresholds {
 
 enum class spgemm_method {
   adaptive,   ///< spECK: an accumulator for each class of rows, counted first and then filled
-  expand_sort ///< King 2016: each row's products are expanded, sorted and summed in one pass
+  expand_sort ///< King 2016: each row's products are expanded, sorted and summed in one pass, in
+              ///< A's order. B's rows may have any order; duplicates in them are products of their
+              ///< own, which a device's adaptive method adds up first.
 };
 /// In which order the products of an entry of C are added.
 enum class spgemm_order {
