@@ -9,7 +9,8 @@ target_compile_options(lacuna_options INTERFACE
 if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all>
-    $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>) # instrumented loops are not vectorised
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>            # instrumented loops are not vectorised
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # GCC sees what instrumentation hides, wrongly
   target_link_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE})
 endif()
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)

@@ -172,8 +172,7 @@ template <class I> struct row_list;
 template <class T, class I, class O, class OC>
 void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
                      const spgemm_values<T>& v, row_list<I> heavy, double mean_length,
-                     const known_rows<I, O>& known,
-                     const OC* rowptr, const fill_target<T, I>& target, spgemm_order order,
-                     int* wrong);
+                     const known_rows<I, O>& known, const OC* rowptr,
+                     const fill_target<T, I>& target, spgemm_order order, int* wrong);
 
 } // namespace lacuna::gpu

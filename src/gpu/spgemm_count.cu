@@ -262,7 +262,7 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
   if (split.wide.count > 0) {
     count_wide_rows(ctx, f, split.wide, counts);
     note_rows_kernel<<<blocks_for(split.wide.count), block_threads, 0, ctx.stream()>>>(
-        split.wide, known, counts, totals.data());
+        split.wide, known, counts, totals);
     check_launch("note_rows_kernel");
   }
   if (const row_list<I> heavy = split.heavy; heavy.count > 0) {

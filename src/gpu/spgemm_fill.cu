@@ -355,9 +355,10 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
   launch(integral_constant<int, 24>{}, 6);
 
   if (const row_list<I> heavy = split.heavy; heavy.count > 0)
-    fill_heavy_rows<T, I, O, OC>(
-        ctx, f, v, heavy, static_cast<double>(found.products) / static_cast<double>(found.a_entries),
-        known, rowptr, target, order, wrong);
+    fill_heavy_rows<T, I, O, OC>(ctx, f, v, heavy,
+                                 static_cast<double>(found.products) /
+                                     static_cast<double>(found.a_entries),
+                                 known, rowptr, target, order, wrong);
   int failed = 0;
   read_back(ctx, &failed, wrong, 1);
   clock.lap(&spgemm_report::fill);

@@ -366,8 +366,7 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
       add_along(f, v, list, size.segments, base, sums);
     } else {
       __shared__ product_tile<T> tile;
-      if (how == range_walk::relaxed ||
-          size.products < tile_length * size.segments)
+      if (how == range_walk::relaxed || size.products < tile_length * size.segments)
         add_tiles<how == range_walk::relaxed>(f, v, list, size, tile, base, __ffs(part) - 1, sums);
       else
         add_along(f, v, list, size.segments, base, sums);
@@ -407,9 +406,9 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
 
 template <class T, class I, class O, class OC>
 void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                     const spgemm_values<T>& v, row_list<I> heavy, const known_rows<I, O>& known,
-                     const OC* rowptr, const fill_target<T, I>& target, spgemm_order order,
-                     int* wrong) {
+                     const spgemm_values<T>& v, row_list<I> heavy, double mean_length,
+                     const known_rows<I, O>& known, const OC* rowptr,
+                     const fill_target<T, I>& target, spgemm_order order, int* wrong) {
   // Few rows, or few columns, are cut finer: every multiprocessor gets its share.
   int range_columns = most_range_columns;
   const std::int64_t wanted = 8 * std::int64_t{ctx.properties().multiprocessors};
@@ -428,7 +427,8 @@ void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
   allow_shared(count_ranges_kernel<I, O>, mask_bytes);
   // Where segments are long, never mind the others: the choice needs more registers.
   const bool along = mean_length > static_cast<double>(2 * known.thresholds.tile_length * ranges);
-  auto* const kernel = order == spgemm_order::relaxed ? fill_ranges_kernel<range_walk::relaxed, T, I, O, OC>
+  auto* const kernel = order == spgemm_order::relaxed
+                           ? fill_ranges_kernel<range_walk::relaxed, T, I, O, OC>
                        : along ? fill_ranges_kernel<range_walk::along, T, I, O, OC>
                                : fill_ranges_kernel<range_walk::tiles, T, I, O, OC>;
   allow_shared(kernel, range_bytes);
