@@ -18,6 +18,7 @@ struct settings {
   bool transpose_a = false, transpose_b = false, general = false, verify = false;
   std::uint64_t memory_limit = 0;
   spgemm_method method = spgemm_method::adaptive;
+  bool relaxed = false;
   int times = 1;
   io::read_options read;
 };
@@ -51,7 +52,9 @@ outcome multiply_on(const options& o, const context<S>& ctx, const settings& s,
   const host_context host({o.threads});
   const auto& a_there = bring_to(ctx, a);
   const auto& b_there = bring_to(ctx, b);
-  const spgemm_options how{.memory_limit = s.memory_limit, .method = s.method};
+  const spgemm_options how{.memory_limit = s.memory_limit,
+                           .method = s.method,
+                           .order = s.relaxed ? spgemm_order::relaxed : spgemm_order::of_a};
   outcome found;
   with_operand(s.transpose_a, a_there, [&](const auto& left) {
     with_operand(s.transpose_b, b_there, [&](const auto& right) {
@@ -181,6 +184,8 @@ void add_multiply(CLI::App& cli, const options& o, action& chosen) {
                    "make C in parts that take no more of the engine's memory")
       ->transform(CLI::AsSizeValue(true))
       ->option_text("SIZE");
+  command->add_flag("--relaxed", s->relaxed,
+                    "a device may add in any order: last bits can change from run to run");
   add_choice<spgemm_method>(
       *command, "--method", s->method,
       {{"adaptive", spgemm_method::adaptive}, {"expand-sort", spgemm_method::expand_sort}},

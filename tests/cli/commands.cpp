@@ -181,6 +181,10 @@ TEST_F(Cli, Multiply) {
     EXPECT_LE(made["verify_error"], 1);
   }
   EXPECT_EQ(read("adaptive.mtx"), read("expand-sort.mtx"));
+  const auto relaxed =
+      run({"multiply", "gen:rmat:scale=8", "gen:rmat:scale=8", "--relaxed", "--verify"});
+  EXPECT_EQ(relaxed.code, 0) << relaxed.err;
+  EXPECT_TRUE(has(relaxed.out, "✓ largest error"));
   const auto wrong = run({"multiply", "a.mtx", "a.mtx"});
   EXPECT_EQ(wrong.code, 3);
   EXPECT_TRUE(has(wrong.err, "columns of A (3)"));

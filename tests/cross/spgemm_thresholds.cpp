@@ -1,0 +1,98 @@
+// Every way of making rows, forced by thresholds, gives the bits of the others; sums in any order
+// give the same entries.
+#include "support/sparse_product.hpp"
+
+namespace lacuna::test {
+namespace {
+
+constexpr std::int64_t most_products = 400'000;
+
+const host_context& host() { return default_context<space::host>(); }
+
+struct forced {
+  const char* name;
+  spgemm_thresholds thresholds;
+};
+std::vector<forced> ways() {
+  const auto with = [](auto... set) {
+    spgemm_thresholds t;
+    (set(t), ...);
+    return t;
+  };
+  using t = spgemm_thresholds;
+  const auto tables = [](t& s) { s.merged_products = s.merged_products_of_few = 0; };
+  const auto heavy = [](t& s) { s.light_products = 0; };
+  return {{"tables", with(tables)},
+          {"tables, one row of B at a time", with(tables, [](t& s) { s.flat_length = 0; })},
+          {"tables, always flat", with(tables, [](t& s) { s.flat_length = 1'000'000; })},
+          {"hash tables alone", with(tables, [](t& s) { s.spans = false; })},
+          {"always balanced", with(tables, [](t& s) { s.few_rows = s.few_in_all = 0; })},
+          {"never balanced", with([](t& s) { s.few_in_all = std::int64_t{1} << 40; })},
+          {"32 lanes", with(tables, [](t& s) { s.lanes = 32; })},
+          {"4 lanes", with(tables, [](t& s) { s.lanes = 4; })},
+          {"merged", with([](t& s) { s.merged_products_of_few = 100'000; })},
+          {"heavy", with(tables, heavy)},
+          {"heavy, by segments", with(tables, heavy, [](t& s) { s.tile_length = 0; })},
+          {"heavy, by tiles",
+           with(tables, heavy, [](t& s) { s.tile_length = s.flat_length = 1'000'000; })}};
+}
+
+template <class C> class SpGEMMThresholds : public engine_test<C> {};
+TYPED_TEST_SUITE(SpGEMMThresholds, all_configs, config_name);
+
+/// Calls f(a, b) for products of the battery's matrices.
+template <class C, class F> void for_each_product(const F& f) {
+  C::for_each_matrix([&](const triplets& m) {
+    for (const auto& [a, b] : {std::pair{m, exchanged(m)},
+                               {exchanged(m), m},
+                               {m, random_matrix(m.cols, 30'000, 12, 2)},
+                               {random_matrix(40, m.rows, 30, 3), m}})
+      if (product_count(a, b) <= most_products) f(C::put_csr(a), C::put_csr(b), a, b);
+  });
+}
+
+TYPED_TEST(SpGEMMThresholds, SameBits) {
+  const auto& ctx = TypeParam::context();
+  int tried = 0;
+  for_each_product<TypeParam>([&](const auto& a, const auto& b, const auto&, const auto&) {
+    const auto want = copy_to(host(), multiply(ctx, a, b));
+    for (const forced& way : ways()) {
+      SCOPED_TRACE(way.name);
+      EXPECT_TRUE(same_matrix(multiply(ctx, a, b, {.thresholds = &way.thresholds}), want));
+      ++tried;
+    }
+  });
+  EXPECT_GE(tried, 500);
+}
+
+TYPED_TEST(SpGEMMThresholds, AnyOrderHasTheSameEntries) {
+  const auto& ctx = TypeParam::context();
+  for_each_product<TypeParam>(
+      [&](const auto& a, const auto& b, const triplets& a_from, const triplets& b_from) {
+        const auto want = expected_sparse(TypeParam::host_csr(a_from), TypeParam::host_csr(b_from));
+        for (const forced& way : ways()) {
+          SCOPED_TRACE(way.name);
+          EXPECT_TRUE(is_product(
+              multiply(ctx, a, b, {.order = spgemm_order::relaxed, .thresholds = &way.thresholds}),
+              want));
+        }
+      });
+}
+
+TYPED_TEST(SpGEMMThresholds, ReportsAddUp) {
+  const auto& ctx = TypeParam::context();
+  const auto a = TypeParam::put_csr(battery_matrix("stencil 40 x 40"));
+  for (const spgemm_method method : {spgemm_method::adaptive, spgemm_method::expand_sort}) {
+    spgemm_report report;
+    const auto c = multiply(ctx, a, a, {.method = method, .report = &report});
+    EXPECT_EQ(report.entries, std::int64_t{c.size()});
+    EXPECT_EQ(report.products, estimate(ctx, a, a).products);
+    EXPECT_GT(report.seconds(), 0);
+    if (TypeParam::memory_space == space::device && method == spgemm_method::adaptive) {
+      EXPECT_EQ(report.merged_rows + report.table_rows + report.heavy_rows, a.shape().row);
+    }
+  }
+}
+
+} // namespace
+} // namespace lacuna::test
