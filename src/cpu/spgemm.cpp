@@ -2,6 +2,8 @@
 // their place when all are counted. Otherwise they are made twice, first for their counts. Rows are
 // made by the accumulators of spgemm_rows.hpp, or sorted (spgemm_sort_rows.hpp).
 #include <chrono>
+#include <fstream>
+#include <string>
 
 #include <unistd.h>
 
@@ -15,6 +17,18 @@ namespace {
 /// Memory that no one uses now.
 std::size_t free_memory() {
   return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) *
+         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// The same, and what the system keeps there but can do without. Reads a file, where there is one:
+/// tens of microseconds.
+std::size_t available_memory() {
+  std::ifstream in("/proc/meminfo");
+  std::string word;
+  while (in >> word)
+    if (std::size_t kibibytes = 0; word == "MemAvailable:" && in >> kibibytes)
+      return 1024 * kibibytes;
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
@@ -156,6 +170,13 @@ csr<T, I, OC> multiply_rows(const host_context& ctx, T alpha, csr_view<const T, 
   const std::size_t needed =
       fixed + static_cast<std::size_t>(checked_mul(entries, sizeof(T) + sizeof(I)));
   if (limit != 0 && needed > limit) throw_over_limit(needed, limit);
+  // The system would promise more than it has, and end the process later.
+  if (const std::size_t room = limit == 0 && !made ? available_memory() + fixed : needed;
+      needed > room)
+    throw out_of_memory(fmt::format("multiply: C takes {} bytes, {} are free; "
+                                    "for_each_product_part makes it in parts",
+                                    needed - fixed, room - fixed),
+                        needed - fixed);
   array<I> col(ctx, entries);
   array<T> value(ctx, entries);
   finish_rowptr(ctx, plan, rowptr.data(), f.rows, sums);

@@ -84,7 +84,8 @@ struct spgemm_counters {
   spgemm_totals analysed, counted;
   unsigned long long binned_to_count[spgemm::count_classes + 1];
   unsigned long long binned_to_fill[spgemm::count_classes + 1];
-  int wrong; // a row has not the entries that were counted
+  unsigned long_rows; // of A, which the analysis gives a block each
+  int wrong;          // a row has not the entries that were counted
 };
 /// What the analysis says of each row, owned.
 template <class I, class O> struct row_facts {

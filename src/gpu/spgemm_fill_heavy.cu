@@ -6,8 +6,8 @@
 namespace lacuna::gpu {
 namespace {
 
-/// Columns of a heavy row that a block takes: this many or fewer, a power of two from 512 on.
-constexpr int most_range_columns = 8192;
+/// Columns of a heavy row that a block takes: a power of two between these.
+constexpr int most_range_columns = 8192, least_range_columns = 256;
 
 /// Entries of each range of a heavy row: a block a row, bits of its columns, window by window.
 template <class I, class O>
@@ -335,7 +335,7 @@ enum class range_walk {
 template <range_walk how, class T, class I, class O, class OC>
 __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 5)
     fill_ranges_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> rows,
-                       std::int64_t tile_length, int range_columns, std::int64_t ranges,
+                       const known_rows<I, O> known, int range_columns, std::int64_t ranges,
                        const std::uint32_t* counts, const OC* rowptr, fill_target<T, I> target,
                        int* wrong) {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -343,7 +343,7 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
   __shared__ segment_list<T, O> list;
   constexpr int warps = block_threads / 32;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
-  const int part = range_columns / warps;
+  const int part = range_columns / warps; // 32 or more
   const std::int64_t place = blockIdx.x / ranges, range = blockIdx.x % ranges;
   counts += place * ranges;
   const std::uint32_t mine = counts[range];
@@ -352,21 +352,28 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
   for (int c = thread; c < range_columns; c += block_threads) sums.sums[c] = untouched(T{});
   const O begin = f.a_rowptr[row], end = f.a_rowptr[row + 1];
   const std::int64_t base = range * range_columns;
+  const bool from_start = known.first[row] >= base,
+             to_end = known.last[row] < base + range_columns; // of B's rows: nothing to search
+  const auto ask = [&](std::int64_t a) {
+    return a + thread < end ? whole_row(f, v, static_cast<O>(a + thread))
+                            : b_segment<T, O>{0, 0, T{0}};
+  };
+  b_segment<T, O> next = ask(begin);
   for (std::int64_t a = begin; a < end; a += block_threads) {
-    b_segment<T, O> segment{0, 0, T{0}};
-    if (a + thread < end) {
-      segment = whole_row(f, v, static_cast<O>(a + thread));
-      const O last = segment.begin + segment.length;
-      segment.begin = first_from(f.b_colind, segment.begin, last, base);
-      segment.length =
-          first_from(f.b_colind, segment.begin, last, base + range_columns) - segment.begin;
-    }
+    b_segment<T, O> segment = next;
+    next = ask(a + block_threads); // on its way while this is added
+    const O last = segment.begin + segment.length;
+    if (!from_start) segment.begin = first_from(f.b_colind, segment.begin, last, base);
+    segment.length =
+        (to_end ? last : first_from(f.b_colind, segment.begin, last, base + range_columns)) -
+        segment.begin;
     const list_size size = make_list(list, segment);
     if constexpr (how == range_walk::along) {
       add_along(f, v, list, size.segments, base, sums);
     } else {
       __shared__ product_tile<T> tile;
-      if (how == range_walk::relaxed || size.products < tile_length * size.segments)
+      if (how == range_walk::relaxed ||
+          size.products < known.thresholds.tile_length * size.segments)
         add_tiles<how == range_walk::relaxed>(f, v, list, size, tile, base, __ffs(part) - 1, sums);
       else
         add_along(f, v, list, size.segments, base, sums);
@@ -410,11 +417,14 @@ void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
                      const known_rows<I, O>& known, const OC* rowptr,
                      const fill_target<T, I>& target, spgemm_order order, int* wrong) {
   // Few rows, or few columns, are cut finer: every multiprocessor gets its share.
-  int range_columns = most_range_columns;
+  int range_columns = static_cast<int>(std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(f.columns))),
+      least_range_columns, most_range_columns));
   const std::int64_t wanted = 8 * std::int64_t{ctx.properties().multiprocessors};
-  while (range_columns > 512 && heavy.count * (f.columns / range_columns) < wanted)
+  const auto ranges_of = [&](int columns) { return (f.columns + columns - 1) / columns; };
+  while (range_columns > least_range_columns && heavy.count * ranges_of(range_columns) < wanted)
     range_columns /= 2;
-  const std::int64_t ranges = (f.columns + range_columns - 1) / range_columns;
+  const std::int64_t ranges = ranges_of(range_columns);
   // The ranges' counts take no more than 64 MB at a time.
   const std::int64_t at_once =
       std::clamp<std::int64_t>((std::int64_t{16} << 20) / ranges, 1, heavy.count);
@@ -438,8 +448,8 @@ void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
         f, some, range_columns, ranges, windows, known, counts.data());
     check_launch("count_ranges_kernel");
     kernel<<<static_cast<unsigned>(some.count * ranges), block_threads, range_bytes,
-             ctx.stream()>>>(f, v, some, known.thresholds.tile_length, range_columns, ranges,
-                             counts.data(), rowptr, target, wrong);
+             ctx.stream()>>>(f, v, some, known, range_columns, ranges, counts.data(), rowptr,
+                             target, wrong);
     check_launch("fill_ranges_kernel");
   }
 }

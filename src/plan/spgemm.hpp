@@ -41,8 +41,10 @@ LACUNA_BOTH constexpr int class_of_slots(const spgemm_thresholds& t, const row_w
   while (c < classes && slots_of(c) < slots) ++c;
   return c;
 }
-/// Counting takes keys of all products in a table, or a bit for each column of the span.
+/// Counting takes keys of all products in a table, or a bit for each column of the span; nothing
+/// where A's row has one entry, unless a count of 32 bits does not tell how many products that is.
 LACUNA_BOTH constexpr int count_class(const spgemm_thresholds& t, const row_work& row) {
+  if (row.a_entries <= 1 && row.products > t.merged_products && row.products < 0xffffffff) return 1;
   const std::int64_t hashed = slots_for(row.products), bits = (row.span + 31) / 32;
   return class_of_slots(t, row, t.spans && bits < hashed ? bits : hashed, count_classes);
 }
@@ -79,9 +81,9 @@ struct class_plan {
   int of[count_classes + 1];
   int heavy; ///< classes from here on are heavy
 };
-/// Few rows in high classes are heavy; few rows with tables in all are one class (section 4.2:
-/// balancing only where it pays). Merged rows stay merged: they may have more entries than a small
-/// table holds.
+/// Few rows in high classes are heavy; few rows with tables in all are two, small and large
+/// (section 4.2: balancing only where it pays). Merged rows stay merged: they may have more entries
+/// than a small table holds.
 template <class Totals>
 constexpr class_plan plan_classes(const spgemm_thresholds& t, const Totals& rows_of, int classes) {
   class_plan plan{};
@@ -94,7 +96,10 @@ constexpr class_plan plan_classes(const spgemm_thresholds& t, const Totals& rows
     if (rows_of(c) > 0) highest = c;
   }
   for (int c = 1; c <= classes; ++c)
-    plan.of[c] = c >= cut ? classes : all <= t.few_in_all && highest <= 6 ? highest : c;
+    plan.of[c] = c >= cut                            ? classes
+                 : all > t.few_in_all || highest > 6 ? c
+                 : c <= 3                            ? std::min(3, highest)
+                                                     : highest;
   plan.heavy = classes;
   return plan;
 }

@@ -42,6 +42,13 @@ TEST(SpgemmClasses, NarrowRowsNeedABitOrASlotAColumn) {
             spgemm::fill_classes); // heavy all the same
 }
 
+TEST(SpgemmClasses, OneEntryOfANeedsNoCounting) {
+  EXPECT_EQ(spgemm::count_class(built_in, {1, 50, wide}), 0);
+  EXPECT_EQ(spgemm::count_class(built_in, {1, 1'000'000, wide}), 1);
+  EXPECT_EQ(spgemm::count_class(built_in, {1, 0xffffffff, wide}), spgemm::count_classes);
+  EXPECT_EQ(spgemm::fill_class(built_in, {1, 1'000'000, wide}, 1'000'000), spgemm::fill_classes);
+}
+
 TEST(SpgemmClasses, FollowTheThresholds) {
   spgemm_thresholds t;
   t.merged_products = 20;
@@ -80,11 +87,13 @@ TEST(SpgemmClasses, FewRowsGoTogether) {
     return spgemm::plan_classes(
         built_in, [&](int c) { return rows[static_cast<std::size_t>(c)]; }, spgemm::count_classes);
   };
-  // Few in all: one launch, with the largest table that is needed. Merged rows are not among them:
-  // a table of 32 slots would not hold their 100 entries.
+  // Few in all: two launches, each with the largest table that is needed. Merged rows are not among
+  // them: a table of 32 slots would not hold their 100 entries.
   const auto small = plan({1000, 0, 500, 600, 0, 700});
   EXPECT_EQ(small.of[0], 0);
-  for (int c = 1; c <= 5; ++c) EXPECT_EQ(small.of[c], 5);
+  for (int c = 1; c <= 5; ++c) EXPECT_EQ(small.of[c], c <= 3 ? 3 : 5);
+  const auto smaller = plan({1000, 0, 500});
+  for (int c = 1; c <= 2; ++c) EXPECT_EQ(smaller.of[c], 2);
   // Many: each its own; the few rows of high classes are heavy.
   const auto large = plan({900'000, 5000, 5000, 5000, 5000, 5000, 100, 20, 3});
   EXPECT_EQ(large.of[0], 0);

@@ -121,6 +121,27 @@ TYPED_TEST(SpGEMMParts, LimitsChangeNothingButTheParts) {
   }
 }
 
+TYPED_TEST(SpGEMMParts, ResultsBeyondADeviceAreNamed) {
+  const auto& ctx = TypeParam::context();
+  if constexpr (TypeParam::memory_space == space::device) {
+    // A full column times a full row: few entries, and a product of terabytes.
+    constexpr std::int64_t n = 500'000;
+    triplets column{"column", n, 1, {}, {}, {}}, row{"row", 1, n, {}, {}, {}};
+    for (std::int64_t i = 0; i < n; ++i) {
+      column.add(i, 0, 1);
+      row.add(0, i, 1);
+    }
+    const auto a = TypeParam::put_csr(column), b = TypeParam::put_csr(row);
+    try {
+      (void)multiply_wide(ctx, a, b);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const out_of_memory& e) {
+      EXPECT_GE(e.bytes(), std::size_t{1'000'000'000'000});
+    }
+    EXPECT_TRUE(same_matrix(a, TypeParam::host_csr(column)));
+  }
+}
+
 TYPED_TEST(SpGEMMParts, PartsStayWithinTheLimit) {
   const auto& ctx = TypeParam::context();
   const auto a = TypeParam::put_csr(battery_matrix("power law"));

@@ -20,8 +20,8 @@ struct spgemm_thresholds {
   std::int64_t light_products = 16384;
   /// So do rows of the highest classes of tables, if fewer than this are in them together.
   std::int64_t few_rows = 512;
-  /// Fewer rows with tables in all are launched as one class: 0 always balances, a large number
-  /// never does.
+  /// Fewer rows with tables in all are launched as two classes, small and large: 0 always
+  /// balances, a large number never does.
   std::int64_t few_in_all = 65536;
   /// A warp that owns a row takes the products of several rows of B at a time if those are shorter
   /// on the mean.
