@@ -29,10 +29,11 @@ LACUNA_EXPORT double median_seconds(int repeat, const std::function<void()>& run
 
 /// Products A A in double, of these matrices, but for rectangular ones (none: the usual ones).
 /// Holds all of them and one product at a time.
-inline spgemm_thresholds tune_spgemm(const device_context& ctx, const spgemm_thresholds& start,
-                                     bool quick, std::vector<std::string> specs = {}) {
+template <space S>
+spgemm_thresholds tune_spgemm(const context<S>& ctx, const spgemm_thresholds& start, bool quick,
+                              std::vector<std::string> specs = {}) {
   if (specs.empty()) specs = detail::training_products(quick);
-  std::vector<csr<double, std::int32_t, std::int32_t, space::device>> matrices;
+  std::vector<csr<double, std::int32_t, std::int32_t, S>> matrices;
   for (const std::string& spec : specs) {
     const auto a =
         gen::generate<double, std::int32_t, std::int32_t>(default_context<space::host>(), spec);
