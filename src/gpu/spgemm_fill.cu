@@ -22,7 +22,8 @@ __device__ int compact(const lane_group& g, I* keys, T* sums, int slots) {
     const int s = base + g.lane;
     const I key = s < slots ? keys[s] : no_key<I>;
     const T sum = s < slots ? sums[s] : T{0};
-    const unsigned votes = g.ballot(key != no_key<I>); // all have read when any writes
+    const unsigned votes = g.ballot(key != no_key<I>);
+    __syncwarp(); // all have read when any writes
     if (key != no_key<I>) {
       const int to = kept + __popc(votes & ((1u << g.lane) - 1));
       keys[to] = key;
