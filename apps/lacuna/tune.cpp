@@ -138,8 +138,8 @@ void print_tables(const talk& say, const tuning& t) {
   const auto before = numbers_of(t.before), after = numbers_of(t.machine);
   for (std::size_t i = 0; i < after.size(); ++i)
     if (after[i].name.find('.') == std::string::npos)
-      say("  {:<20} {:>8.4g}{}\n", after[i].name, after[i].value,
-          after[i].value == before[i].value ? "" : fmt::format(", was {:.4g}", before[i].value));
+      say("  {:<30} {:>8.6g}{}\n", after[i].name, after[i].value,
+          after[i].value == before[i].value ? "" : fmt::format(", was {:.6g}", before[i].value));
   say("  errors now, and the choices below, are those of fits without the matrix at hand\n");
   say("  {} of {} choices within 10 % of the fastest; before, {:.0f} %\n",
       std::lround(t.judged.share_within(1.1) * static_cast<double>(t.judged.choices.size())),
