@@ -104,7 +104,7 @@ enum class role {
   candidate,  ///< a format that the planner could have chosen
   lacuna_too, ///< another way to call Lacuna, for comparison
   peer,
-  peer_too ///< a peer on another problem: shown, not compared with
+  peer_too ///< a peer on another problem, or with slower memory: shown, not compared with
 };
 
 template <class T, space S> struct contestant {

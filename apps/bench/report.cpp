@@ -205,7 +205,7 @@ void report::print_means() {
   fmt::print("\nGeometric means, Lacuna\n");
   for (const auto& group : groups_of(problems_))
     for (const bool stencils_only : {false, true}) {
-      std::vector<double> to_peer, to_limit;
+      std::vector<double> to_peer, to_limit, to_malloc; // to_malloc: the peer with cudaMalloc
       for (const auto& p : problems_) {
         const result* const ours = p.best(role::lacuna);
         if (group_of(p) != group || ours == nullptr || !p.in_means() ||
@@ -214,6 +214,9 @@ void report::print_means() {
         to_limit.push_back(p.limit_seconds() / ours->seconds);
         if (const result* peer = p.best(role::peer))
           to_peer.push_back(peer->seconds / ours->seconds);
+        if (const result* peer = p.best(role::peer_too);
+            peer != nullptr && makes_matrix(settings_.what))
+          to_malloc.push_back(peer->seconds / ours->seconds);
       }
       if (to_limit.empty()) continue;
       json mean = {{"group", group},
@@ -221,12 +224,17 @@ void report::print_means() {
                    {"count", to_limit.size()},
                    {"ratio_to_limit", geometric_mean(to_limit)}};
       if (!to_peer.empty()) mean["ratio_to_best_peer"] = geometric_mean(to_peer);
+      if (!to_malloc.empty())
+        mean["ratio_to_best_peer_with_cudamalloc"] = geometric_mean(to_malloc);
       json_["means"].push_back(mean);
       const bool one = to_limit.size() == 1;
-      fmt::print("  {} · {} {}: {}, {:.0f} % of the limit\n", group, to_limit.size(),
+      fmt::print("  {} · {} {}: {}{}, {:.0f} % of the limit\n", group, to_limit.size(),
                  stencils_only ? (one ? "stencil" : "stencils") : (one ? "matrix" : "matrices"),
                  to_peer.empty() ? "no peer to compare with"
                                  : fmt::format("{:.2f} x the best peer", geometric_mean(to_peer)),
+                 to_malloc.empty()
+                     ? ""
+                     : fmt::format(", {:.2f} x with cudaMalloc", geometric_mean(to_malloc)),
                  100 * geometric_mean(to_limit));
     }
 }
