@@ -1,7 +1,7 @@
 // C = alpha A + beta B: entries of C are counted tile by tile, scanned, and written. Two launches
 // over the data and one wait, for the size of C.
 //
-// Bytes, with 4-byte columns and 8-byte values: 4 (nnz A + nnz B) to count, 12 (nnz A + nnz B) and
+// Bytes, with 4-byte columns and 8-byte values: 5 (nnz A + nnz B) to count, 13 (nnz A + nnz B) and
 // 12 nnz C to fill. Equal patterns: 8 nnz to notice, 32 nnz to add values and copy columns.
 #include "gpu/add_tiles.cuh"
 #include "gpu/parts/reduce.cuh"
@@ -20,14 +20,17 @@ __global__ void compare_kernel(const X* __restrict__ x, const X* __restrict__ y,
                                std::int64_t* differ) {
   for (std::int64_t base = blockIdx.x * compared_per_block; base < n;
        base += gridDim.x * compared_per_block) {
-    if (*static_cast<volatile std::int64_t*>(differ) != 0) return;
-    bool found = false;
+    bool found = threadIdx.x == 0 && *static_cast<volatile std::int64_t*>(differ) != 0;
 #pragma unroll
     for (int u = 0; u < compared_per_thread; ++u) {
       const std::int64_t k = base + u * block_threads + threadIdx.x;
       if (k < n) found |= load_once(x + k) != load_once(y + k);
     }
-    if (found) *differ = 1;
+    // One thread says so: a store of every thread's would take longer than comparing all.
+    if (__syncthreads_or(found) != 0) {
+      if (threadIdx.x == 0) *differ = 1;
+      return;
+    }
   }
 }
 template <class X>
@@ -104,7 +107,7 @@ public:
                                           a.colind().data(), b.colind().data()},
         compares_(compares && a.size() == b.size()),
         tiles_((item_count(a, b) + add_tile_items - 1) / add_tile_items), cuts_(ctx, tiles_ + 1),
-        counts_(ctx, tiles_), first_(ctx, tiles_ + 2) {
+        walks_(ctx, tiles_ * block_threads), counts_(ctx, tiles_), first_(ctx, tiles_ + 2) {
     std::int64_t* const differ = first_.data() + tiles_ + 1;
     if (compares_) {
       check(cudaMemsetAsync(differ, 0, sizeof(std::int64_t), ctx.stream()), "add: memset");
@@ -112,10 +115,9 @@ public:
       compare(ctx, a.rowptr().data(), b.rowptr().data(), a.rowptr().size(), differ);
     }
     find_cuts(ctx, pattern_, item_count(a, b), cuts_);
-    auto p = arguments<O>();
-    p.counts = counts_.data();
-    p.differ = compares_ ? differ : nullptr;
-    run<add_pass::count>(p);
+    walk_tiles_kernel<<<blocks_for(tiles_ * block_threads), block_threads, 0, ctx.stream()>>>(
+        pattern_, cuts_.data(), compares_ ? differ : nullptr, walks_.data(), counts_.data());
+    check_launch("walk_tiles_kernel");
     exclusive_sums(ctx, tiles_, counts_.data(), first_.data());
   }
 
@@ -137,14 +139,14 @@ public:
     p.rowptr = rowptr;
     p.col = col;
     p.value = value;
-    run<add_pass::fill>(p);
+    run<add_fill::all>(p);
   }
   /// A += beta B in A's values, if A has an entry wherever B has one.
   void add_to(T beta, T* value) const {
     auto p = arguments<O>();
     p.beta = beta;
     p.value = value;
-    run<add_pass::values>(p);
+    run<add_fill::values>(p);
   }
 
 private:
@@ -152,15 +154,16 @@ private:
     add_arguments<T, I, O, OC> p{};
     p.pattern = pattern_;
     p.cuts = cuts_.data();
+    p.walks = walks_.data();
     p.first = first_.data();
     p.a_value = a_.values().data();
     p.b_value = b_.values().data();
     return p;
   }
-  template <add_pass pass, class OC> void run(const add_arguments<T, I, O, OC>& p) const {
-    add_tiles_kernel<pass>
+  template <add_fill what, class OC> void run(const add_arguments<T, I, O, OC>& p) const {
+    fill_tiles_kernel<what>
         <<<blocks_for(tiles_ * block_threads), block_threads, 0, ctx_.stream()>>>(p);
-    check_launch("add_tiles_kernel");
+    check_launch("fill_tiles_kernel");
   }
 
   const device_context& ctx_;
@@ -169,6 +172,7 @@ private:
   bool compares_;
   std::int64_t tiles_;
   array<add_cut<I, O>, space::device> cuts_;
+  array<add_walk, space::device> walks_; // nearly a byte an item
   array<int, space::device> counts_;
   array<std::int64_t, space::device> first_; // of each tile, all entries, whether patterns differ
 };

@@ -69,60 +69,66 @@ __device__ add_cut<I, O> find_cut(const pattern_pair<I, O>& p, std::int64_t item
   return {static_cast<I>(low), static_cast<O>(a + of_a), static_cast<O>(b + (taken - of_a))};
 }
 
-enum class add_pass {
-  count, ///< entries of C in each tile
-  fill,  ///< all of C
-  values ///< values alone: C is A, which has an entry wherever B has one
+/// What an item of a tile is.
+enum class add_item : unsigned {
+  none,      ///< behind the last
+  a,         ///< an entry of A that B lacks
+  both,      ///< an entry of A with B's next one, of the same column
+  b,         ///< an entry of B that A lacks
+  b_of_both, ///< an entry of B that went with A's before it
+  row_end
 };
+/// The items of a thread, found by the pass that counts and used by the one that fills: three bits
+/// each, and entries of A and rows of the tile before the first.
+class add_walk {
+public:
+  add_walk() = default;
+  __device__ add_walk(int a, int row)
+      : items_(0), a_(static_cast<std::uint16_t>(a)), row_(static_cast<std::uint16_t>(row)) {}
+  __device__ void set(int u, add_item item) { items_ |= static_cast<unsigned>(item) << (3 * u); }
+  __device__ add_item operator[](int u) const {
+    return static_cast<add_item>(items_ >> (3 * u) & 7u);
+  }
+  __device__ int first_a() const { return a_; }
+  __device__ int first_row() const { return row_; }
 
-template <class T, class I, class O, class OC> struct add_arguments {
-  pattern_pair<I, O> pattern;
-  const add_cut<I, O>* cuts; ///< where each tile begins, and the end
-  T alpha, beta;
-  const T *a_value, *b_value;
-  int* counts;                ///< count: of each tile
-  const std::int64_t* differ; ///< count: nothing to do if it is there and 0
-  const std::int64_t* first;  ///< else: first entry of C of each tile
-  OC* rowptr;
-  I* col;
-  T* value;
+private:
+  unsigned items_;
+  std::uint16_t a_, row_;
 };
+static_assert(3 * add_items_per_thread <= 32 && sizeof(add_walk) == 8);
 
-__device__ inline float scaled_value(float s, float x) { return __fmul_rn(s, x); }
-__device__ inline double scaled_value(double s, double x) { return __dmul_rn(s, x); }
-/// Never fused: A + B and B + A have the same bits, and those of the host.
-__device__ inline float summed(float x, float y) { return __fadd_rn(x, y); }
-__device__ inline double summed(double x, double y) { return __dadd_rn(x, y); }
+/// Entries of C among a thread's items.
+__device__ inline int entries_of(const add_walk& walk) {
+  int entries = 0;
+#pragma unroll
+  for (int u = 0; u < add_items_per_thread; ++u) {
+    const add_item item = walk[u];
+    entries += item == add_item::a || item == add_item::both || item == add_item::b ? 1 : 0;
+  }
+  return entries;
+}
 
-/// A tile a block, a few consecutive items a thread. Columns are read once, together; then threads
-/// find where their items begin, walk them and note for each entry of C which of A's and B's it is
-/// made of; last, values are read and C is written, together again.
-template <add_pass pass, class T, class I, class O, class OC>
+/// Counts entries of C in each tile: a tile a block, a few consecutive items a thread. Columns are
+/// read once, together; then threads find where their items begin, and walk them. Does nothing if
+/// `differ` is there and 0.
+template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
-    add_tiles_kernel(const add_arguments<T, I, O, OC> p) {
-  constexpr std::uint32_t none = 0xffff;
-  using block_scan = cub::BlockScan<int, block_threads>;
+    walk_tiles_kernel(const pattern_pair<I, O> p, const add_cut<I, O>* cuts,
+                      const std::int64_t* differ, add_walk* walks, int* counts) {
   using block_reduce = cub::BlockReduce<int, block_threads>;
   // The column of A before the tile, A's, B's, the column of B behind the tile.
   __shared__ I columns[add_tile_items + 2];
-  __shared__ union {
-    struct {
-      std::uint16_t a[add_tile_items + 1], b[add_tile_items + 1];
-    } end;                                // of each row, in the tile
-    std::uint32_t source[add_tile_items]; // of each entry of C: A's in the low half, B's above
-  } shared;
-  __shared__ union {
-    typename block_scan::TempStorage scan;
-    typename block_reduce::TempStorage reduce;
-  } cub_storage;
+  __shared__ std::uint16_t ends_a[add_tile_items + 1], ends_b[add_tile_items + 1]; // of each row
+  __shared__ typename block_reduce::TempStorage reduce;
 
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t tile = blockIdx.x;
-  if (pass == add_pass::count && p.differ != nullptr && *p.differ == 0) {
-    if (thread == 0) p.counts[tile] = 0;
+  if (differ != nullptr && *differ == 0) {
+    if (thread == 0) counts[tile] = 0;
     return;
   }
-  const add_cut<I, O> begin = p.cuts[tile], end = p.cuts[tile + 1];
+  const add_cut<I, O> begin = cuts[tile], end = cuts[tile + 1];
   const int a_size = static_cast<int>(end.a - begin.a), b_size = static_cast<int>(end.b - begin.b);
   const int rows = static_cast<int>(end.row - begin.row); // that end in the tile
   const int items = a_size + b_size + rows;
@@ -130,8 +136,8 @@ __global__ void __launch_bounds__(block_threads)
   I* const b_col = a_col + a_size;
 
   {
-    const I* const from_a = p.pattern.a_col + begin.a;
-    const I* const from_b = p.pattern.b_col + begin.b;
+    const I* const from_a = p.a_col + begin.a;
+    const I* const from_b = p.b_col + begin.b;
     I loaded[add_items_per_thread];
 #pragma unroll
     for (int u = 0; u < add_items_per_thread; ++u) {
@@ -149,33 +155,26 @@ __global__ void __launch_bounds__(block_threads)
   }
   for (int j = thread; j <= rows; j += block_threads) {
     const std::int64_t row = begin.row + static_cast<std::int64_t>(j);
-    shared.end.a[j] = static_cast<std::uint16_t>(
-        j < rows ? static_cast<int>(p.pattern.a_rowptr[row + 1] - begin.a) : a_size);
-    shared.end.b[j] = static_cast<std::uint16_t>(
-        j < rows ? static_cast<int>(p.pattern.b_rowptr[row + 1] - begin.b) : b_size);
+    ends_a[j] = static_cast<std::uint16_t>(
+        j < rows ? static_cast<int>(p.a_rowptr[row + 1] - begin.a) : a_size);
+    ends_b[j] = static_cast<std::uint16_t>(
+        j < rows ? static_cast<int>(p.b_rowptr[row + 1] - begin.b) : b_size);
   }
   // An entry of A at the end of one tile and its equal of B at the beginning of the next are one
   // entry of C, the former's.
   if (thread == 0)
-    columns[0] = begin.row < p.pattern.rows && begin.a > p.pattern.a_rowptr[begin.row]
-                     ? p.pattern.a_col[begin.a - 1]
-                     : I{-1};
+    columns[0] =
+        begin.row < p.rows && begin.a > p.a_rowptr[begin.row] ? p.a_col[begin.a - 1] : I{-1};
   if (thread == 32)
     b_col[b_size] =
-        end.row < p.pattern.rows && end.b < p.pattern.b_rowptr[std::int64_t{end.row} + 1]
-            ? p.pattern.b_col[end.b]
-            : I{-1};
+        end.row < p.rows && end.b < p.b_rowptr[std::int64_t{end.row} + 1] ? p.b_col[end.b] : I{-1};
   __syncthreads();
 
-  std::uint32_t source[add_items_per_thread];
-  unsigned heads = 0, row_ends = 0; // bit u: item u is an entry of C, the end of a row
-  int row = 0;
+  add_walk walk(0, 0);
   const int first_item = thread * add_items_per_thread;
   if (first_item < items) {
-    const auto row_begin = [&](int j) {
-      return j == 0 ? 0 : shared.end.a[j - 1] + shared.end.b[j - 1] + j;
-    };
-    int high = rows + 1;
+    const auto row_begin = [&](int j) { return j == 0 ? 0 : ends_a[j - 1] + ends_b[j - 1] + j; };
+    int row = 0, high = rows + 1;
     while (high - row > 1) {
       const int middle = (row + high) / 2;
       if (row_begin(middle) <= first_item)
@@ -183,9 +182,8 @@ __global__ void __launch_bounds__(block_threads)
       else
         high = middle;
     }
-    const int a_begin = row == 0 ? 0 : shared.end.a[row - 1];
-    const int b_begin = row == 0 ? 0 : shared.end.b[row - 1];
-    int a_end = shared.end.a[row], b_end = shared.end.b[row];
+    const int a_begin = row == 0 ? 0 : ends_a[row - 1], b_begin = row == 0 ? 0 : ends_b[row - 1];
+    int a_end = ends_a[row], b_end = ends_b[row];
     const int taken = first_item - row_begin(row);
     int low = max(0, taken - (b_end - b_begin)), top = min(taken, a_end - a_begin);
     while (low < top) {
@@ -195,67 +193,107 @@ __global__ void __launch_bounds__(block_threads)
       else
         top = middle;
     }
-    int a = a_begin + low, b = b_begin + taken - low, j = row;
+    int a = a_begin + low, b = b_begin + taken - low;
+    walk = add_walk(a, row);
     I last = a > a_begin || row == 0 ? a_col[a - 1] : I{-1}; // A's latest in this row
-    I x = a_col[a], y = b_col[b];
+    // Without branches: neighbours would take different ones.
 #pragma unroll
     for (int u = 0; u < add_items_per_thread; ++u) {
       if (first_item + u >= items) break;
+      const I x = a_col[a], y = b_col[b];
       const bool has_a = a < a_end, has_b = b < b_end;
-      if (has_a && (!has_b || x <= y)) {
-        // In the tile's last row the match may lie behind the tile.
-        const bool both = x == y && (has_b || (j == rows && b == b_size));
-        heads |= 1u << u;
-        source[u] = static_cast<std::uint32_t>(a) |
-                    (both ? static_cast<std::uint32_t>(b) << 16 : none << 16);
-        last = x;
-        x = a_col[++a];
-      } else if (has_b) {
-        if (y != last) heads |= 1u << u;
-        source[u] = none | static_cast<std::uint32_t>(b) << 16;
-        y = b_col[++b];
-      } else {
-        row_ends |= 1u << u;
-        ++j;
-        a_end = shared.end.a[j];
-        b_end = shared.end.b[j];
-        last = I{-1};
+      const bool is_a = has_a && (!has_b || x <= y), is_b = !is_a && has_b;
+      // In the tile's last row the match may lie behind the tile.
+      const bool both = x == y && (has_b || row == rows);
+      walk.set(u, is_a   ? (both ? add_item::both : add_item::a)
+                  : is_b ? (y == last ? add_item::b_of_both : add_item::b)
+                         : add_item::row_end);
+      last = is_a ? x : is_b ? last : I{-1};
+      a += is_a ? 1 : 0;
+      b += is_b ? 1 : 0;
+      if (!is_a && !is_b) {
+        ++row;
+        a_end = ends_a[row];
+        b_end = ends_b[row];
       }
     }
   }
+  walks[tile * block_threads + thread] = walk;
+  const int total = block_reduce(reduce).Sum(entries_of(walk));
+  if (thread == 0) counts[tile] = total;
+}
 
-  if constexpr (pass == add_pass::count) {
-    const int total = block_reduce(cub_storage.reduce).Sum(__popc(heads));
-    if (thread == 0) p.counts[tile] = total;
-  } else {
-    int at = 0, total = 0;
-    // Its barrier is also the one between the last use of shared.end and the first of source.
-    block_scan(cub_storage.scan).ExclusiveSum(__popc(heads), at, total);
-    const std::int64_t base = p.first[tile];
+template <class T, class I, class O, class OC> struct add_arguments {
+  pattern_pair<I, O> pattern;
+  const add_cut<I, O>* cuts; ///< where each tile begins, and the end
+  const add_walk* walks;     ///< of each thread
+  const std::int64_t* first; ///< entry of C of each tile
+  T alpha, beta;
+  const T *a_value, *b_value;
+  OC* rowptr;
+  I* col;
+  T* value;
+};
+
+__device__ inline float scaled_value(float s, float x) { return __fmul_rn(s, x); }
+__device__ inline double scaled_value(double s, double x) { return __dmul_rn(s, x); }
+/// Never fused: A + B and B + A have the same bits, and those of the host.
+__device__ inline float summed(float x, float y) { return __fadd_rn(x, y); }
+__device__ inline double summed(double x, double y) { return __dadd_rn(x, y); }
+
+enum class add_fill {
+  all,   ///< of C
+  values ///< alone: C is A, which has an entry wherever B has one
+};
+/// Threads say for each entry of C which of A's and B's it is made of; then those are read and C is
+/// written, together.
+template <add_fill what, class T, class I, class O, class OC>
+__global__ void __launch_bounds__(block_threads, 8)
+    fill_tiles_kernel(const add_arguments<T, I, O, OC> p) {
+  constexpr std::uint32_t none = 0xffff;
+  using block_scan = cub::BlockScan<int, block_threads>;
+  __shared__ std::uint32_t source[add_tile_items]; // of each entry of C: A's, B's in the high half
+  __shared__ typename block_scan::TempStorage scan;
+
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t tile = blockIdx.x;
+  const add_walk walk = p.walks[tile * block_threads + thread];
+  const add_cut<I, O> begin = p.cuts[tile];
+  const std::int64_t base = p.first[tile];
+  int at = 0, total = 0;
+  block_scan(scan).ExclusiveSum(entries_of(walk), at, total);
+  int a = walk.first_a(), row = walk.first_row();
+  int b = thread * add_items_per_thread - a - row;
 #pragma unroll
-    for (int u = 0; u < add_items_per_thread; ++u) {
-      if (heads >> u & 1u) shared.source[at++] = source[u];
-      if (pass == add_pass::fill && (row_ends >> u & 1u))
-        p.rowptr[begin.row + static_cast<std::int64_t>(++row)] = static_cast<OC>(base + at);
-    }
-    if (pass == add_pass::fill && tile == 0 && thread == 0) p.rowptr[0] = 0;
-    __syncthreads();
-    const T* const from_a = p.a_value + begin.a;
-    const T* const from_b = p.b_value + begin.b;
+  for (int u = 0; u < add_items_per_thread; ++u) {
+    const add_item item = walk[u];
+    const bool of_a = item == add_item::a || item == add_item::both;
+    if (of_a || item == add_item::b)
+      source[at++] = (of_a ? static_cast<std::uint32_t>(a) : none) |
+                     (item == add_item::a ? none : static_cast<std::uint32_t>(b)) << 16;
+    if (of_a) ++a;
+    if (item == add_item::b || item == add_item::b_of_both) ++b;
+    if (what == add_fill::all && item == add_item::row_end)
+      p.rowptr[begin.row + static_cast<std::int64_t>(++row)] = static_cast<OC>(base + at);
+  }
+  if (what == add_fill::all && tile == 0 && thread == 0) p.rowptr[0] = 0;
+  __syncthreads();
+  const T* const a_value = p.a_value + begin.a;
+  const T* const b_value = p.b_value + begin.b;
+  const I* const a_col = p.pattern.a_col + begin.a;
+  const I* const b_col = p.pattern.b_col + begin.b;
 #pragma unroll 4
-    for (int k = thread; k < total; k += block_threads) {
-      const std::uint32_t both = shared.source[k];
-      const std::uint32_t a = both & 0xffff, b = both >> 16;
-      if constexpr (pass == add_pass::values) {
-        if (b == none) continue;
-        const T right = scaled_value(p.beta, load_once(from_b + b));
-        p.value[begin.a + a] = summed(p.value[begin.a + a], right);
-      } else {
-        const T left = a != none ? scaled_value(p.alpha, load_once(from_a + a)) : T{0};
-        const T right = b != none ? scaled_value(p.beta, load_once(from_b + b)) : T{0};
-        p.col[base + k] = a != none ? a_col[a] : b_col[b];
-        p.value[base + k] = a == none ? right : b == none ? left : summed(left, right);
-      }
+  for (int k = thread; k < total; k += block_threads) {
+    const std::uint32_t of_a = source[k] & 0xffff, of_b = source[k] >> 16;
+    if constexpr (what == add_fill::values) {
+      if (of_b == none) continue;
+      const T right = scaled_value(p.beta, load_once(b_value + of_b));
+      p.value[begin.a + of_a] = summed(p.value[begin.a + of_a], right);
+    } else {
+      const T left = of_a != none ? scaled_value(p.alpha, load_once(a_value + of_a)) : T{0};
+      const T right = of_b != none ? scaled_value(p.beta, load_once(b_value + of_b)) : T{0};
+      p.col[base + k] = load_once(of_a != none ? a_col + of_a : b_col + of_b);
+      p.value[base + k] = of_a == none ? right : of_b == none ? left : summed(left, right);
     }
   }
 }
