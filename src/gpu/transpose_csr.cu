@@ -1,16 +1,21 @@
 // B = A^T. Entries of one column keep the order of A's rows.
 //
 // A square matrix with sorted, unique rows is first taken to have a symmetric pattern: B has A's
-// columns then, and values are found by binary search. The first entry without a mirror ends that.
-// Otherwise a stable radix sort of A's columns, with entries' numbers; rows and values are fetched
-// by those. Splitting the entries themselves in two stable passes moved fewer bytes and took 1.4
-// to 2.4 times as long.
+// columns then, and values are found by searches that begin where stencils or bands would have
+// them. The first entry without a mirror ends that. Otherwise a stable radix sort of A's columns,
+// with entries' numbers; rows and values are fetched by those. Splitting the entries themselves in
+// two stable passes moved fewer bytes and took 1.4 to 2.4 times as long.
 //
 // Bytes an entry, 4-byte indices and 8-byte values: symmetric 28; sorted 20 and 16 for every 8 bits
 // of the columns, and what is fetched: 12, or whole sectors of 64. Scratch 16. The least is 24.
 #include <bit>
 
+#include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cuda/functional>
+#include <cuda/std/limits>
+#include <thrust/iterator/reverse_iterator.h>
 
 #include "gpu/parts/reduce.cuh"
 #include "gpu/parts/sort.cuh"
@@ -22,177 +27,348 @@ namespace {
 template <class T, class I, class O> using device_view = csr_view<const T, I, O, space::device>;
 template <class T, class I, class O> using device_result = csr_view<T, I, O, space::device>;
 
-/// Entries that a lane looks at.
-constexpr int entries_of_lane = 8;
-inline unsigned blocks_for_entries(std::int64_t entries) {
-  return blocks_for((entries + entries_of_lane - 1) / entries_of_lane + 31);
-}
+/// Entries a block takes at a time.
+constexpr int entries_of_thread = 8;
+constexpr int tile_entries = block_threads * entries_of_thread;
 
-/// Calls f(entry, row) for the entries of this warp until it returns false.
-template <class O, class F>
-__device__ void for_entries_of_warp(const O* rowptr, std::int64_t rows, std::int64_t entries,
-                                    const F& f) {
-  const std::int64_t begin = thread_index() / 32 * (32 * entries_of_lane);
-  const std::int64_t end = min(begin + 32 * entries_of_lane, entries);
-  if (begin >= end) return;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::int64_t found = row_of(rowptr, rows, lane % 2 == 0 ? begin : end - 1);
-  std::int64_t row = __shfl_sync(0xffffffffu, found, 0);
-  const std::int64_t last = __shfl_sync(0xffffffffu, found, 1);
-  for (std::int64_t k = begin + lane; k < end; k += 32) {
-    std::int64_t high = last + 1;
-    while (high - row > 1) {
-      const std::int64_t middle = (row + high) / 2;
-      if (static_cast<std::int64_t>(rowptr[middle]) <= k)
-        row = middle;
-      else
-        high = middle;
-    }
-    if (!f(k, row)) return;
-  }
-}
-
-/// Where (column, row) is, for an entry (row, column); -1 if it is nowhere.
-template <class I, class O>
-__device__ std::int64_t mirror_of(const O* rowptr, const I* col, std::int64_t row, I column) {
-  O at = rowptr[column], stop = rowptr[std::int64_t{column} + 1];
-  const O end = stop;
-  while (at < stop) {
-    const O middle = at + (stop - at) / 2;
-    if (col[middle] < row)
-      at = middle + 1;
-    else
-      stop = middle;
-  }
-  return at == end || col[at] != row ? std::int64_t{-1} : static_cast<std::int64_t>(at);
-}
-
-/// Looks at a few entries, all over A: most patterns that are not symmetric are found out here.
+/// rows[t]: that of the first entry of tile t; a warp a tile.
 template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
-    sample_mirrors_kernel(const O* rowptr, const I* col, std::int64_t rows, std::int64_t entries,
-                          int* differs) {
-  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  const std::int64_t k = thread_index() * ((entries + threads - 1) / threads);
-  if (k < entries && mirror_of(rowptr, col, row_of(rowptr, rows, k), col[k]) < 0) *differs = 1;
+    find_tile_rows_kernel(const O* rowptr, std::int64_t rows, std::int64_t tiles, I* tile_rows) {
+  const std::int64_t tile = thread_index() / 32;
+  if (tile >= tiles) return;
+  const std::int64_t row = last_of_warp(
+      rows, [&](std::int64_t r) { return rowptr[r] <= static_cast<O>(tile * tile_entries); });
+  if (threadIdx.x % 32 == 0) tile_rows[tile] = static_cast<I>(row);
+}
+
+/// The rows of A's entries, tile by tile.
+template <class I, class O> struct entry_rows {
+  const O* rowptr;
+  const I* tile_rows;
+  std::int64_t rows, entries;
+
+  /// Calls f(entry, row) for the entries of this block's tile, neighbours side by side. Rows that
+  /// begin in the tile are marked, empty ones too, and marks are summed up.
+  template <class F> __device__ void for_tile(const F& f) const {
+    using block_scan = cub::BlockScan<int, block_threads>;
+    __shared__ int marks[tile_entries];
+    __shared__ typename block_scan::TempStorage scan;
+    const int thread = static_cast<int>(threadIdx.x);
+    const std::int64_t begin = blockIdx.x * std::int64_t{tile_entries};
+    const int count = static_cast<int>(min(entries - begin, std::int64_t{tile_entries}));
+    const std::int64_t first = tile_rows[blockIdx.x];
+    const std::int64_t last = blockIdx.x + 1 < gridDim.x ? tile_rows[blockIdx.x + 1] : rows - 1;
+#pragma unroll
+    for (int u = 0; u < entries_of_thread; ++u) marks[thread + u * block_threads] = 0;
+    __syncthreads();
+    for (std::int64_t r = first + 1 + thread; r <= last; r += block_threads)
+      if (const std::int64_t at = rowptr[r] - begin; at < count) atomicAdd(marks + at, 1);
+    __syncthreads();
+    int before[entries_of_thread];
+#pragma unroll
+    for (int u = 0; u < entries_of_thread; ++u) before[u] = marks[thread * entries_of_thread + u];
+    block_scan(scan).InclusiveSum(before, before);
+#pragma unroll
+    for (int u = 0; u < entries_of_thread; ++u) marks[thread * entries_of_thread + u] = before[u];
+    __syncthreads();
+#pragma unroll
+    for (int u = 0; u < entries_of_thread; ++u)
+      if (const int k = thread + u * block_threads; k < count) f(begin + k, first + marks[k]);
+  }
+};
+/// f(k) for all entries, several a thread: each does little.
+template <class F>
+__global__ void __launch_bounds__(block_threads) for_entries_kernel(std::int64_t n, F f) {
+  const std::int64_t begin = blockIdx.x * std::int64_t{tile_entries} + threadIdx.x;
+#pragma unroll
+  for (int u = 0; u < entries_of_thread; ++u)
+    if (const std::int64_t k = begin + u * block_threads; k < n) f(k);
+}
+
+inline std::int64_t tiles_of(std::int64_t entries) {
+  return (entries + tile_entries - 1) / tile_entries;
+}
+
+/// Where the search for an entry's mirror begins, in the row that has it.
+enum class guess {
+  from_end,     ///< as far from its end as the entry is from its row's beginning: stencils
+  proportional, ///< by its first and last column: bands, dense rows
+  none          ///< in the middle
+};
+constexpr int guesses = 3;
+/// What is known of A's pattern.
+struct mirror_facts {
+  int differs;            // an entry has no mirror, or looking for all takes too long
+  unsigned warps;         // that sampled entries
+  unsigned cost[guesses]; // of their searches from each guess
+};
+constexpr int most_sampled = 4 * block_threads;
+/// A warp's searches: what they look at, and what lanes wait for, half of the longest.
+__device__ inline unsigned search_cost(unsigned probes) {
+  return __reduce_add_sync(0xffffffffu, probes) + 16 * __reduce_max_sync(0xffffffffu, probes);
+}
+/// A sort is faster than searches that cost more: 8 entries on the mean and 12 at most.
+constexpr unsigned most_cost = 32 * 8 + 16 * 12;
+
+/// Where (column, row) is, for entry k, (row, column); -1 if it is nowhere. Counts the entries that
+/// it looks at: few, if the guess is good.
+template <class I, class O>
+__device__ std::int64_t mirror_of(const O* rowptr, const I* col, std::int64_t row, std::int64_t k,
+                                  guess from, unsigned& probes) {
+  const I column = col[k];
+  std::int64_t low = rowptr[column], high = rowptr[std::int64_t{column} + 1];
+  if (low == high) return -1;
+  std::int64_t at = 0;
+  if (from == guess::from_end) {
+    at = max(low, high - 1 - (k - static_cast<std::int64_t>(rowptr[row])));
+  } else if (from == guess::proportional) {
+    const std::int64_t first = col[low], last = col[high - 1];
+    if (row < first || row > last) return -1;
+    const auto part =
+        static_cast<float>(row - first) / static_cast<float>(max(last - first, std::int64_t{1}));
+    at = min(high - 1,
+             low + static_cast<std::int64_t>(part * static_cast<float>(high - 1 - low) + 0.5f));
+  }
+  const auto there = [&](std::int64_t place) {
+    ++probes;
+    return static_cast<std::int64_t>(col[place]) - row;
+  };
+  std::int64_t away = 0;
+  if (from != guess::none) { // steps that double, away from the guess; then halves
+    away = there(at);
+    if (away == 0) return at;
+    const bool up = away < 0;
+    if (up)
+      low = at + 1;
+    else
+      high = at;
+    for (std::int64_t step = 1; low < high; step *= 2) {
+      at = up ? min(low + step, high) - 1 : max(high - step, low);
+      away = there(at);
+      if (away == 0) return at;
+      if (away < 0)
+        low = at + 1;
+      else
+        high = at;
+      if ((away < 0) != up) break;
+    }
+  }
+  while (low < high) {
+    at = (low + high) / 2;
+    away = there(at);
+    if (away == 0) return at;
+    if (away < 0)
+      low = at + 1;
+    else
+      high = at;
+  }
+  return -1;
+}
+
+/// Looks at the first entries of tiles all over A, from each guess: most patterns that are not
+/// symmetric are found out here.
+template <class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    sample_mirrors_kernel(const entry_rows<I, O> all, const I* col, std::int64_t tiles,
+                          mirror_facts* facts) {
+  const std::int64_t tile = thread_index() * ((tiles + most_sampled - 1) / most_sampled);
+  unsigned probes[guesses] = {};
+  if (tile < tiles) {
+    const std::int64_t k = tile * tile_entries, row = all.tile_rows[tile];
+    bool lacks = false;
+#pragma unroll
+    for (int g = 0; g < guesses; ++g)
+      lacks |= mirror_of(all.rowptr, col, row, k, static_cast<guess>(g), probes[g]) < 0;
+    if (lacks) facts->differs = 1;
+  }
+  __syncwarp();
+#pragma unroll
+  for (int g = 0; g < guesses; ++g) {
+    const unsigned cost = search_cost(probes[g]);
+    if (threadIdx.x % 32 == 0) atomicAdd(&facts->cost[g], cost);
+  }
+  if (threadIdx.x % 32 == 0 && tile < tiles) atomicAdd(&facts->warps, 1u);
 }
 
 /// B = A^T where A's pattern is symmetric: B has A's columns, and a value is found by looking for
 /// its mirror. Sets `differs` where there is none.
 template <class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
-    mirror_kernel(const O* __restrict__ rowptr, const I* __restrict__ col,
-                  const T* __restrict__ value, std::int64_t rows, std::int64_t entries,
-                  I* __restrict__ to_col, T* __restrict__ to_value, int* differs) {
-  if (*static_cast<volatile int*>(differs) != 0) return;
-  for_entries_of_warp(rowptr, rows, entries, [&](std::int64_t k, std::int64_t row) {
-    const I j = col[k];
-    const std::int64_t at = mirror_of(rowptr, col, row, j);
-    if (at < 0) {
-      *differs = 1;
-      return false;
-    }
-    to_col[k] = j;
-    to_value[k] = value[at];
-    return true;
+    mirror_kernel(const entry_rows<I, O> all, const I* __restrict__ col,
+                  const T* __restrict__ value, I* __restrict__ to_col, T* __restrict__ to_value,
+                  mirror_facts* facts) {
+  if (*static_cast<volatile int*>(&facts->differs) != 0) return;
+  int best = 0;
+  for (int g = 1; g < guesses; ++g)
+    if (facts->cost[g] < facts->cost[best]) best = g;
+  if (facts->cost[best] > most_cost * facts->warps) {
+    if (threadIdx.x == 0) facts->differs = 1;
+    return;
+  }
+  const auto from = static_cast<guess>(best);
+  unsigned probes = 0;
+  bool lacks = false;
+  all.for_tile([&](std::int64_t k, std::int64_t row) {
+    const std::int64_t at = mirror_of(all.rowptr, col, row, k, from, probes);
+    lacks |= at < 0;
+    to_col[k] = col[k];
+    to_value[k] = value[at < 0 ? k : at];
   });
-}
-
-/// Whether the pattern was symmetric, and B is done; waits. B's arrays may have been written in any
-/// case.
-template <class T, class I, class O>
-bool mirrored(const device_context& ctx, device_view<T, I, O> a, device_result<T, I, O> b,
-              array<int, space::device>& differs) {
-  check(cudaMemsetAsync(differs.data(), 0, differs.bytes(), ctx.stream()), "transpose: memset");
-  const std::int64_t entries = a.size(), rows = a.shape().row;
-  sample_mirrors_kernel<<<4, block_threads, 0, ctx.stream()>>>(a.rowptr().data(), a.colind().data(),
-                                                               rows, entries, differs.data());
-  check_launch("sample_mirrors_kernel");
-  mirror_kernel<<<blocks_for_entries(entries), block_threads, 0, ctx.stream()>>>(
-      a.rowptr().data(), a.colind().data(), a.values().data(), rows, entries, b.colind().data(),
-      b.values().data(), differs.data());
-  check_launch("mirror_kernel");
-  int found = 0;
-  read_back(ctx, &found, differs.data(), 1);
-  if (found != 0) return false;
-  check(cudaMemcpyAsync(b.rowptr().data(), a.rowptr().data(),
-                        (static_cast<std::size_t>(rows) + 1) * sizeof(O), cudaMemcpyDeviceToDevice,
-                        ctx.stream()),
-        "transpose: rowptr");
-  return true;
+  if (__syncthreads_or(lacks) != 0 && threadIdx.x == 0) facts->differs = 1;
 }
 
 template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
-    number_rows_kernel(const O* rowptr, std::int64_t rows, std::int64_t entries, I* row_of_entry) {
-  for_entries_of_warp(rowptr, rows, entries, [&](std::int64_t k, std::int64_t row) {
-    row_of_entry[k] = static_cast<I>(row);
-    return true;
-  });
+    number_rows_kernel(const entry_rows<I, O> all, I* row_of_entry) {
+  all.for_tile([&](std::int64_t k, std::int64_t row) { row_of_entry[k] = static_cast<I>(row); });
 }
 
-/// A's columns in order; its scratch is allocated before anything is written.
-template <class P, class I> class column_sort {
+template <class F>
+void for_entries(const device_context& ctx, std::int64_t entries, const char* what, F f) {
+  for_entries_kernel<<<static_cast<unsigned>(tiles_of(entries)), block_threads, 0, ctx.stream()>>>(
+      entries, f);
+  check_launch(what);
+}
+
+/// Entries by their numbers; all that a thread has are on their way before the first is written.
+template <class P, class T, class I>
+__global__ void __launch_bounds__(block_threads)
+    gather_kernel(const P* __restrict__ numbers, const I* __restrict__ row_of_entry,
+                  const T* __restrict__ from, std::int64_t n, I* __restrict__ to_col,
+                  T* __restrict__ to_value) {
+  const std::int64_t begin = blockIdx.x * std::int64_t{tile_entries} + threadIdx.x;
+  P number[entries_of_thread];
+  I row[entries_of_thread];
+  T value[entries_of_thread];
+#pragma unroll
+  for (int u = 0; u < entries_of_thread; ++u) {
+    const std::int64_t k = begin + u * block_threads;
+    number[u] = k < n ? numbers[k] : P{0};
+  }
+#pragma unroll
+  for (int u = 0; u < entries_of_thread; ++u) {
+    row[u] = row_of_entry[number[u]];
+    value[u] = from[number[u]];
+  }
+#pragma unroll
+  for (int u = 0; u < entries_of_thread; ++u)
+    if (const std::int64_t k = begin + u * block_threads; k < n) {
+      to_col[k] = row[u];
+      to_value[k] = value[u];
+    }
+}
+
+/// starts[c] = the least of starts from c on; scratch as CUB has it.
+template <class O>
+cudaError_t least_from(const device_context& ctx, std::int64_t n, O* starts, void* scratch,
+                       std::size_t& bytes) {
+  const auto from_end = thrust::make_reverse_iterator(starts + n);
+  return cub::DeviceScan::InclusiveScan(scratch, bytes, from_end, from_end, cuda::minimum<O>{}, n,
+                                        ctx.stream());
+}
+
+/// The transposition of a matrix with entries; all memory is allocated before anything is written.
+template <class T, class I, class O, class P> class transposition {
 public:
-  using key = std::make_unsigned_t<I>;
-  column_sort(const device_context& ctx, std::int64_t columns, std::int64_t entries)
-      : bits_(
-            std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(columns - 1))))),
-        keys_{array<key, space::device>(ctx, entries), array<key, space::device>(ctx, entries)},
-        positions_{array<P, space::device>(ctx, entries), array<P, space::device>(ctx, entries)} {
-    std::size_t bytes = 0;
-    check(sort(ctx, nullptr, bytes), "transpose: sort");
-    scratch_ = array<char, space::device>(ctx, static_cast<std::int64_t>(bytes));
+  transposition(const device_context& ctx, device_view<T, I, O> a, device_result<T, I, O> b)
+      : ctx_(ctx), a_(a), b_(b),
+        bits_(std::max(
+            1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(a.shape().col - 1))))),
+        tile_rows_(ctx, tiles_of(a.size())), facts_(ctx, 1),
+        unsorted_(ctx, a.size() * static_cast<std::int64_t>(std::max(sizeof(P), sizeof(I)))),
+        sorted_(ctx, a.size()) {
+    std::size_t bytes = 0, scan_bytes = 0;
+    check(sort_columns(nullptr, bytes), "transpose: sort");
+    check(least_from(ctx, std::int64_t{a.shape().col} + 1, b.rowptr().data(), nullptr, scan_bytes),
+          "transpose: rowptr");
+    scratch_ =
+        array<char, space::device>(ctx, static_cast<std::int64_t>(std::max(bytes, scan_bytes)));
+    find_tile_rows_kernel<<<blocks_for(32 * tile_rows_.size()), block_threads, 0, ctx.stream()>>>(
+        a.rowptr().data(), rows(), tile_rows_.size(), tile_rows_.data());
+    check_launch("find_tile_rows_kernel");
   }
 
-  template <class T, class O>
-  void run(const device_context& ctx, device_view<T, I, O> a, device_result<T, I, O> b) {
-    const std::int64_t rows = a.shape().row, columns = a.shape().col, entries = a.size();
-    for_each(ctx, entries, "transpose: keys",
-             [from = a.colind().data(), keys = keys_[0].data(),
-              positions = positions_[0].data()] __device__(std::int64_t k) {
-               keys[k] = static_cast<key>(from[k]);
-               positions[k] = static_cast<P>(k);
-             });
+  /// Whether the pattern was symmetric, and B is done; waits. B's arrays may have been written in
+  /// any case.
+  bool mirror() {
+    check(cudaMemsetAsync(facts_.data(), 0, facts_.bytes(), ctx_.stream()), "transpose: memset");
+    sample_mirrors_kernel<<<most_sampled / block_threads, block_threads, 0, ctx_.stream()>>>(
+        all_rows(), a_.colind().data(), tile_rows_.size(), facts_.data());
+    check_launch("sample_mirrors_kernel");
+    mirror_kernel<<<tiles(), block_threads, 0, ctx_.stream()>>>(
+        all_rows(), a_.colind().data(), a_.values().data(), b_.colind().data(), b_.values().data(),
+        facts_.data());
+    check_launch("mirror_kernel");
+    mirror_facts found{};
+    read_back(ctx_, &found, facts_.data(), 1);
+    if (found.differs != 0) return false;
+    check(cudaMemcpyAsync(b_.rowptr().data(), a_.rowptr().data(),
+                          (static_cast<std::size_t>(rows()) + 1) * sizeof(O),
+                          cudaMemcpyDeviceToDevice, ctx_.stream()),
+          "transpose: rowptr");
+    return true;
+  }
+
+  void sort() {
+    for_entries(
+        ctx_, entries(), "transpose: positions",
+        [positions = unsorted()] __device__(std::int64_t k) { positions[k] = static_cast<P>(k); });
     std::size_t bytes = scratch_.bytes();
-    check(sort(ctx, scratch_.data(), bytes), "transpose: sort");
-    for_each(ctx, columns + 1, "transpose: rowptr",
-             [keys = sorted_keys_, entries, columns,
-              rowptr = b.rowptr().data()] __device__(std::int64_t c) {
-               rowptr[c] = static_cast<O>(
-                   c == columns ? entries : lower_bound(keys, entries, static_cast<key>(c)));
-             });
-    I* const row_of_entry = reinterpret_cast<I*>(free_keys_);
-    number_rows_kernel<<<blocks_for_entries(entries), block_threads, 0, ctx.stream()>>>(
-        a.rowptr().data(), rows, entries, row_of_entry);
+    check(sort_columns(scratch_.data(), bytes), "transpose: sort");
+    find_columns();
+    I* const row_of_entry = reinterpret_cast<I*>(unsorted_.data());
+    number_rows_kernel<<<tiles(), block_threads, 0, ctx_.stream()>>>(all_rows(), row_of_entry);
     check_launch("number_rows_kernel");
-    for_each(ctx, entries, "transpose: entries",
-             [positions = sorted_positions_, row_of_entry, from = a.values().data(),
-              colind = b.colind().data(), values = b.values().data()] __device__(std::int64_t k) {
-               const auto at = static_cast<std::int64_t>(positions[k]);
-               colind[k] = row_of_entry[at];
-               values[k] = from[at];
+    gather_kernel<<<tiles(), block_threads, 0, ctx_.stream()>>>(
+        sorted_.data(), row_of_entry, a_.values().data(), entries(), b_.colind().data(),
+        b_.values().data());
+    check_launch("gather_kernel");
+  }
+
+  /// Where columns begin in their sorted sequence; empty ones where the next one does.
+  void find_columns() {
+    const std::int64_t columns = a_.shape().col;
+    O* const starts = b_.rowptr().data();
+    for_each(ctx_, columns + 1, "transpose: rowptr",
+             [starts, columns, entries = entries()] __device__(std::int64_t c) {
+               starts[c] =
+                   c == columns ? static_cast<O>(entries) : cuda::std::numeric_limits<O>::max();
              });
+    for_entries(ctx_, entries(), "transpose: rowptr",
+                [starts, keys = sorted_columns()] __device__(std::int64_t k) {
+                  if (k == 0 || keys[k] != keys[k - 1]) starts[keys[k]] = static_cast<O>(k);
+                });
+    std::size_t bytes = scratch_.bytes();
+    check(least_from(ctx_, columns + 1, starts, scratch_.data(), bytes), "transpose: rowptr");
   }
 
 private:
-  cudaError_t sort(const device_context& ctx, void* scratch, std::size_t& bytes) {
-    cub::DoubleBuffer<key> keys(keys_[0].data(), keys_[1].data());
-    cub::DoubleBuffer<P> positions(positions_[0].data(), positions_[1].data());
-    const cudaError_t status = cub::DeviceRadixSort::SortPairs(
-        scratch, bytes, keys, positions, keys_[0].size(), 0, bits_, ctx.stream());
-    sorted_keys_ = keys.Current();
-    free_keys_ = keys.Alternate();
-    sorted_positions_ = positions.Current();
-    return status;
+  using key = std::make_unsigned_t<I>;
+  [[nodiscard]] std::int64_t rows() const { return a_.shape().row; }
+  [[nodiscard]] std::int64_t entries() const { return a_.size(); }
+  [[nodiscard]] unsigned tiles() const { return static_cast<unsigned>(tile_rows_.size()); }
+  [[nodiscard]] entry_rows<I, O> all_rows() const {
+    return {a_.rowptr().data(), tile_rows_.data(), rows(), entries()};
+  }
+  /// In the place of B's columns, until those are known.
+  [[nodiscard]] key* sorted_columns() const { return reinterpret_cast<key*>(b_.colind().data()); }
+  [[nodiscard]] P* unsorted() { return reinterpret_cast<P*>(unsorted_.data()); }
+  cudaError_t sort_columns(void* scratch, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(
+        scratch, bytes, reinterpret_cast<const key*>(a_.colind().data()), sorted_columns(),
+        unsorted(), sorted_.data(), entries(), 0, bits_, ctx_.stream());
   }
 
+  const device_context& ctx_;
+  device_view<T, I, O> a_;
+  device_result<T, I, O> b_;
   int bits_;
-  array<key, space::device> keys_[2];
-  array<P, space::device> positions_[2];
+  array<I, space::device> tile_rows_;
+  array<mirror_facts, space::device> facts_;
+  array<char, space::device> unsorted_; // entries' numbers, and when those are sorted their rows
+  array<P, space::device> sorted_;
   array<char, space::device> scratch_;
-  key *sorted_keys_ = nullptr, *free_keys_ = nullptr;
-  P* sorted_positions_ = nullptr;
 };
 
 } // namespace
@@ -210,12 +386,9 @@ void transpose_csr(const device_context& ctx, csr_view<const T, I, O, space::dev
     return;
   }
   with_position_type(a.size(), [&](auto position) {
-    column_sort<decltype(position), I> sort(ctx, columns, a.size());
-    if (a.shape().row == columns && a.order().sorted && a.order().unique) {
-      array<int, space::device> differs(ctx, 1);
-      if (mirrored(ctx, a, b, differs)) return;
-    }
-    sort.run(ctx, a, b);
+    transposition<T, I, O, decltype(position)> run(ctx, a, b);
+    const bool may_be_symmetric = a.shape().row == columns && a.order().sorted && a.order().unique;
+    if (!may_be_symmetric || !run.mirror()) run.sort();
   });
 }
 

@@ -43,6 +43,20 @@ __device__ std::int64_t lower_bound(const Key* sorted, std::int64_t n, Key value
   return low;
 }
 
+/// The last i in [0, n) with holds(i), which is so for 0 and up to some i. By all lanes of a warp,
+/// which look at 32 places at a time: a fifth of the round trips of a binary search.
+template <class Holds> __device__ std::int64_t last_of_warp(std::int64_t n, const Holds& holds) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  std::int64_t low = 0, high = n; // holds(low), not holds(high)
+  while (high - low > 1) {
+    const std::int64_t step = (high - low + 31) / 32, at = low + lane * step;
+    const unsigned votes = __ballot_sync(0xffffffffu, lane == 0 || (at < high && holds(at)));
+    low += (31 - __clz(static_cast<int>(votes))) * step;
+    high = min(high, low + step);
+  }
+  return low;
+}
+
 /// The row that entry k belongs to: the last row that begins at or before it.
 template <class O>
 __device__ std::int64_t row_of(const O* rowptr, std::int64_t rows, std::int64_t k) {
