@@ -84,8 +84,8 @@ struct spgemm_counters {
   spgemm_totals analysed, counted;
   unsigned long long binned_to_count[spgemm::count_classes + 1];
   unsigned long long binned_to_fill[spgemm::count_classes + 1];
-  unsigned long_rows; // of A, which the analysis gives a block each
-  int wrong;          // a row has not the entries that were counted
+  unsigned long_rows, pieces; // of A, which the analysis cuts
+  int wrong;                  // a row has not the entries that were counted
 };
 /// What the analysis says of each row, owned.
 template <class I, class O> struct row_facts {
@@ -166,14 +166,5 @@ template <class T, class I, class O, class OC>
 bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
                row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr,
                const fill_target<T, I>& target, spgemm_order order, stage_clock& clock);
-
-/// Its heavy rows, those that no table holds; sets *wrong if a row has not the entries that were
-/// counted. mean_length: of the rows of B that products come from. In spgemm_fill_heavy.cu.
-template <class I> struct row_list;
-template <class T, class I, class O, class OC>
-void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                     const spgemm_values<T>& v, row_list<I> heavy, double mean_length,
-                     const known_rows<I, O>& known, const OC* rowptr,
-                     const fill_target<T, I>& target, spgemm_order order, int* wrong);
 
 } // namespace lacuna::gpu

@@ -14,31 +14,42 @@ template <class V> __device__ V warp_max(V value) {
   return value;
 }
 
-/// A longer row of A's is a block's.
+/// A longer row of A's is cut into pieces, each a block's.
 constexpr int most_entries_of_lanes = 1024;
+constexpr int piece_threads = 512, piece_entries = 4 * piece_threads;
 
 /// What a thread finds of a row: products, and the columns that they can fall on.
 template <class I> struct row_extent {
   unsigned long long products = 0, longest = 0; // longest: row of B
   I low, high = 0;
 
-  template <class O>
-  __device__ void look_at_lengths(const spgemm_factors<I, O>& f, O begin, O end, int step) {
-    for (O k = begin; k < end; k += step) {
-      const I j = f.a_colind[k];
-      const auto length = static_cast<unsigned long long>(f.b_rowptr[j + 1] - f.b_rowptr[j]);
-      products += length;
-      longest = max(longest, length);
-    }
-  }
-  template <class O>
-  __device__ void look_at_columns(const spgemm_factors<I, O>& f, O begin, O end, int step) {
-    for (O k = begin; k < end; k += step) {
-      const I j = f.a_colind[k];
-      const O b = f.b_rowptr[j], e = f.b_rowptr[j + 1];
-      if (b == e) continue;
-      low = min(low, f.b_colind[b]);
-      high = max(high, f.b_colind[e - 1]);
+  /// Looks at every step-th entry of A's, four of them on their way at a time: at the lengths of
+  /// their rows of B, at their columns, or both.
+  template <bool lengths, bool columns, class O>
+  __device__ void look_at(const spgemm_factors<I, O>& f, std::int64_t begin, std::int64_t end,
+                          int step) {
+    constexpr int at_once = 4;
+    for (std::int64_t k = begin; k < end; k += at_once * step) {
+      O b[at_once], e[at_once];
+#pragma unroll
+      for (int u = 0; u < at_once; ++u) {
+        b[u] = e[u] = 0;
+        if (k + u * step >= end) continue;
+        const I j = f.a_colind[k + u * step];
+        b[u] = f.b_rowptr[j];
+        e[u] = f.b_rowptr[j + 1];
+      }
+#pragma unroll
+      for (int u = 0; u < at_once; ++u) {
+        const auto length = static_cast<unsigned long long>(e[u] - b[u]);
+        if constexpr (lengths) {
+          products += length;
+          longest = max(longest, length);
+        }
+        if (!columns || length == 0) continue;
+        low = min(low, f.b_colind[b[u]]);
+        high = max(high, f.b_colind[e[u] - 1]);
+      }
     }
   }
 };
@@ -83,12 +94,37 @@ struct noted_rows {
   }
 };
 
-/// A group of lanes a row; rows that are a block's are put into `long_rows`, in any order.
+/// A row of A's that several blocks look at, and what they have found of it so far.
+template <class I> struct long_row {
+  I row;
+  unsigned left; // pieces that nobody has looked at
+  unsigned long long products;
+  long long low, high;
+};
+struct row_piece {
+  unsigned long_row, number;
+};
+/// Long rows and their pieces, in any order.
+template <class I> struct long_rows {
+  long_row<I>* rows;
+  row_piece* pieces;
+
+  __device__ void add(spgemm_counters* counters, std::int64_t row, std::int64_t entries,
+                      std::int64_t columns) const {
+    const auto many = static_cast<unsigned>((entries + piece_entries - 1) / piece_entries);
+    const unsigned to = atomicAdd(&counters->long_rows, 1u);
+    const unsigned first = atomicAdd(&counters->pieces, many);
+    rows[to] = {static_cast<I>(row), many, 0, columns - 1, 0};
+    for (unsigned p = 0; p < many; ++p) pieces[first + p] = {to, p};
+  }
+};
+
+/// A group of lanes a row; long rows are put aside.
 template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
     analyse_kernel(const spgemm_factors<I, O> f, const spgemm_thresholds thresholds, int lanes,
                    std::uint32_t* products, I* first, I* last, spgemm_counters* counters,
-                   I* long_rows) {
+                   const long_rows<I> aside) {
   __shared__ block_totals block;
   block.clear();
   const lane_group g(lanes);
@@ -104,13 +140,17 @@ __global__ void __launch_bounds__(block_threads)
     if (is_long) end = begin;
     row_extent<I> found;
     found.low = static_cast<I>(f.columns - 1);
-    found.look_at_lengths(f, static_cast<O>(begin + g.lane), end, lanes);
+    const bool many = entries > few_products; // as many products, or nearly: one look is enough
+    if (many)
+      found.template look_at<true, true>(f, begin + g.lane, end, lanes);
+    else
+      found.template look_at<true, false>(f, begin + g.lane, end, lanes);
     noted.longest = max(noted.longest, found.longest);
     __syncwarp();
     found.products = g.sum(found.products);
     if (__any_sync(whole_warp, found.products > few_products)) {
-      if (found.products > few_products)
-        found.look_at_columns(f, static_cast<O>(begin + g.lane), end, lanes);
+      if (found.products > few_products && !many)
+        found.template look_at<false, true>(f, begin + g.lane, end, lanes);
       __syncwarp();
       for (int step = lanes / 2; step > 0; step /= 2) {
         found.low = min(found.low, __shfl_xor_sync(whole_warp, found.low, step, lanes));
@@ -119,7 +159,7 @@ __global__ void __launch_bounds__(block_threads)
     }
     if (g.lane == 0 && row < f.rows) {
       if (is_long)
-        long_rows[atomicAdd(&counters->long_rows, 1u)] = static_cast<I>(row);
+        aside.add(counters, row, entries, f.columns);
       else
         noted.note(f, thresholds, block, found, row, entries, products, first, last);
     }
@@ -129,26 +169,25 @@ __global__ void __launch_bounds__(block_threads)
   block.flush(&counters->analysed);
 }
 
-/// A block a row.
+/// A block a piece of a long row; who looks at the last piece notes the row.
 template <class I, class O>
-__global__ void __launch_bounds__(1024)
-    analyse_long_kernel(const spgemm_factors<I, O> f, const spgemm_thresholds thresholds,
-                        std::uint32_t* products, I* first, I* last, spgemm_counters* counters,
-                        const I* long_rows) {
-  if (blockIdx.x >= counters->long_rows) return;
+__global__ void __launch_bounds__(piece_threads)
+    analyse_pieces_kernel(const spgemm_factors<I, O> f, const spgemm_thresholds thresholds,
+                          std::uint32_t* products, I* first, I* last, spgemm_counters* counters,
+                          const long_rows<I> aside) {
+  if (blockIdx.x >= counters->pieces) return;
   __shared__ block_totals block;
-  __shared__ unsigned long long sums[32];
-  __shared__ I lows[32], highs[32];
   block.clear();
   noted_rows noted;
-  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
-  for (unsigned i = blockIdx.x; i < counters->long_rows; i += gridDim.x) {
-    const std::int64_t row = long_rows[i];
-    const O begin = f.a_rowptr[row], end = f.a_rowptr[row + 1];
+  for (unsigned i = blockIdx.x; i < counters->pieces; i += gridDim.x) {
+    const row_piece piece = aside.pieces[i];
+    long_row<I>& record = aside.rows[piece.long_row];
+    const std::int64_t row = record.row, row_begin = f.a_rowptr[row], row_end = f.a_rowptr[row + 1];
+    const std::int64_t begin = row_begin + std::int64_t{piece.number} * piece_entries;
     row_extent<I> found;
     found.low = static_cast<I>(f.columns - 1);
-    found.look_at_lengths(f, static_cast<O>(begin + thread), end, 1024);
-    found.look_at_columns(f, static_cast<O>(begin + thread), end, 1024);
+    found.template look_at<true, true>(f, begin + threadIdx.x, min(begin + piece_entries, row_end),
+                                       piece_threads);
     noted.longest = max(noted.longest, found.longest);
     __syncwarp();
     for (int step = 16; step > 0; step /= 2) {
@@ -156,21 +195,19 @@ __global__ void __launch_bounds__(1024)
       found.high = max(found.high, __shfl_xor_sync(whole_warp, found.high, step));
     }
     found.products = warp_sum(found.products);
-    __syncthreads(); // what the row before left is used up
-    if (lane == 0) {
-      sums[warp] = found.products;
-      lows[warp] = found.low;
-      highs[warp] = found.high;
+    if (threadIdx.x % 32 == 0) {
+      atomicAdd(&record.products, found.products);
+      atomicMin(&record.low, static_cast<long long>(found.low));
+      atomicMax(&record.high, static_cast<long long>(found.high));
+      __threadfence();
     }
     __syncthreads();
-    if (thread == 0) {
-      for (int w = 1; w < 32; ++w) {
-        found.products += sums[w];
-        found.low = min(found.low, lows[w]);
-        found.high = max(found.high, highs[w]);
-      }
-      noted.note(f, thresholds, block, found, row, static_cast<std::int64_t>(end - begin), products,
-                 first, last);
+    if (threadIdx.x == 0 && atomicSub(&record.left, 1u) == 1u) {
+      __threadfence();
+      found.products = *static_cast<volatile unsigned long long*>(&record.products);
+      found.low = static_cast<I>(*static_cast<volatile long long*>(&record.low));
+      found.high = static_cast<I>(*static_cast<volatile long long*>(&record.high));
+      noted.note(f, thresholds, block, found, row, row_end - row_begin, products, first, last);
     }
   }
   __syncwarp();
@@ -196,18 +233,21 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
     // Two entries of A a lane.
     int lanes = 1;
     while (lanes < 32 && 2 * lanes * f.rows < a_entries) lanes *= 2;
-    array<I, space::device> long_rows(ctx, a_entries / most_entries_of_lanes);
+    const std::int64_t most_long = a_entries / most_entries_of_lanes;
+    array<long_row<I>, space::device> rows(ctx, most_long);
+    array<row_piece, space::device> pieces(ctx, most_long + a_entries / piece_entries);
+    const long_rows<I> aside{rows.data(), pieces.data()};
     analyse_kernel<<<resident_blocks(ctx, f.rows * lanes, 8), block_threads, 0, ctx.stream()>>>(
         f, thresholds, lanes, facts.products.data(), facts.first.data(), facts.last.data(),
-        counters, long_rows.data());
+        counters, aside);
     check_launch("analyse_kernel");
-    if (!long_rows.empty()) {
+    if (!pieces.empty()) {
       const auto blocks = static_cast<unsigned>(
-          std::min<std::int64_t>(long_rows.size(), 2 * ctx.properties().multiprocessors));
-      analyse_long_kernel<<<blocks, 1024, 0, ctx.stream()>>>(f, thresholds, facts.products.data(),
-                                                             facts.first.data(), facts.last.data(),
-                                                             counters, long_rows.data());
-      check_launch("analyse_long_kernel");
+          std::min<std::int64_t>(pieces.size(), 4 * ctx.properties().multiprocessors));
+      analyse_pieces_kernel<<<blocks, piece_threads, 0, ctx.stream()>>>(
+          f, thresholds, facts.products.data(), facts.first.data(), facts.last.data(), counters,
+          aside);
+      check_launch("analyse_pieces_kernel");
     }
   }
   spgemm_totals found{};

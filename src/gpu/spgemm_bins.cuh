@@ -106,13 +106,12 @@ public:
       to.entries += totals.of_class[c].entries;
     }
     unsigned long long before = 0;
-    int used = 0;
     for (int c = 0; c <= classes; ++c) {
       starts_.of[c] = before;
       before += totals_[c].rows;
-      used += totals_[c].rows > 0 ? 1 : 0;
+      launches_ += totals_[c].rows > 0 ? 1 : 0;
     }
-    if (used <= 1) return;
+    if (launches_ <= 1) return;
     list_ = array<I, space::device>(ctx, rows);
     const auto blocks = static_cast<unsigned>((rows + 1023) / 1024);
     bin_rows_kernel<<<blocks, 1024, 0, ctx.stream()>>>(rows, class_of, plan, starts_, binned,
@@ -125,12 +124,15 @@ public:
             static_cast<std::int64_t>(totals_[c].rows)};
   }
   const class_totals& totals(int c) const { return totals_[c]; }
+  /// Lists that are not empty.
+  int launches() const { return launches_; }
   std::size_t bytes() const { return list_.bytes(); }
 
 private:
   array<I, space::device> list_;
   class_totals totals_[spgemm::count_classes + 1] = {};
   class_starts starts_ = {};
+  int launches_ = 0;
 };
 
 /// First k in [b, e) with columns[k] >= column.
@@ -219,8 +221,10 @@ inline group_shape shape_of(const device_context& ctx, const spgemm_thresholds& 
   const double rows = static_cast<double>(of.rows), entries = static_cast<double>(of.entries);
   const double mean = entries > 0 ? static_cast<double>(of.products) / entries : 1;
   const double per_row = rows > 0 ? entries / rows : 1;
-  // Lanes sort what they own in registers, 6 entries each at most; larger tables a warp's.
-  const int least = slots <= 32 ? 4 : slots <= 64 ? 8 : 32;
+  // Lanes sort what they own in registers, 6 entries each at most; larger tables a warp's, and all
+  // where there are warps enough for every row.
+  const bool few = of.rows < 32ull * static_cast<unsigned>(ctx.properties().multiprocessors);
+  const int least = few || slots > 64 ? 32 : slots <= 32 ? 4 : 8;
   const int lanes =
       thresholds.lanes > 0
           ? std::clamp(static_cast<int>(std::bit_floor(static_cast<unsigned>(thresholds.lanes))),

@@ -4,6 +4,8 @@
 // expanded and sorted.
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_expand.cuh"
+#include "gpu/parts/fork.cuh"
+#include "gpu/spgemm_split.cuh"
 #include "gpu/spgemm_walk.cuh"
 
 namespace lacuna::gpu {
@@ -237,15 +239,19 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
                          counters->binned_to_count,
                          [=] __device__(std::int64_t row) { return known.count_class(row); });
   clock.lap(&spgemm_report::bin_for_count);
-  if (const row_list<I> merged = bins[0]; merged.count > 0) {
-    with_merged(found.longest_merged, [&](auto most) {
-      count_merged_kernel<most()>
-          <<<resident_blocks(ctx, merged.count, 16), block_threads, 0, ctx.stream()>>>(
-              f, merged, known, counts, totals);
-    });
-    check_launch("count_merged_kernel");
+  const row_split<I> split(ctx, bins[spgemm::count_classes], f.columns > spgemm::wide_span,
+                           is_wide_row<I, O>{known, spgemm::wide_span});
+  const row_list<I> merged = bins[0], heavy = split.others;
+  launch_fork fork(ctx, bins.launches() + (split.those.count > 0 ? 1 : 0));
+  if (heavy.count > 0) {
+    // Two blocks an SM.
+    const std::size_t bytes = ctx.properties().shared_bytes_per_block / 2 / 1024 * 1024 - 1024;
+    allow_shared(count_heavy_kernel<I, O>, bytes);
+    count_heavy_kernel<<<static_cast<unsigned>(heavy.count), 1024, bytes, fork.next()>>>(
+        f, heavy, static_cast<std::int64_t>(bytes) * 8, known, counts, totals);
+    check_launch("count_heavy_kernel");
   }
-  for (int c = 1; c < spgemm::count_classes; ++c) {
+  for (int c = spgemm::count_classes - 1; c >= 1; --c) {
     const row_list<I> list = bins[c];
     if (list.count == 0) continue;
     const int slots = spgemm::slots_of(c);
@@ -254,25 +260,25 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
     auto* const kernel =
         shape.flat ? count_rows_kernel<true, I, O> : count_rows_kernel<false, I, O>;
     allow_shared(kernel, shape.bytes);
-    kernel<<<blocks_of_groups(ctx, list.count, shape), shape.threads, shape.bytes, ctx.stream()>>>(
+    kernel<<<blocks_of_groups(ctx, list.count, shape), shape.threads, shape.bytes, fork.next()>>>(
         f, list, shape.lanes, slots, known, counts, totals);
     check_launch("count_rows_kernel");
   }
-  const split_rows<I, O> split(ctx, f, bins[spgemm::count_classes], known);
-  if (split.wide.count > 0) {
-    count_wide_rows(ctx, f, split.wide, counts);
-    note_rows_kernel<<<blocks_for(split.wide.count), block_threads, 0, ctx.stream()>>>(
-        split.wide, known, counts, totals);
+  if (merged.count > 0) {
+    with_merged(found.longest_merged, [&](auto most) {
+      count_merged_kernel<most()>
+          <<<resident_blocks(ctx, merged.count, 16), block_threads, 0, fork.next()>>>(
+              f, merged, known, counts, totals);
+    });
+    check_launch("count_merged_kernel");
+  }
+  if (split.those.count > 0) {
+    count_wide_rows(ctx, f, split.those, counts);
+    note_rows_kernel<<<blocks_for(split.those.count), block_threads, 0, ctx.stream()>>>(
+        split.those, known, counts, totals);
     check_launch("note_rows_kernel");
   }
-  if (const row_list<I> heavy = split.heavy; heavy.count > 0) {
-    // Two blocks an SM.
-    const std::size_t bytes = ctx.properties().shared_bytes_per_block / 2 / 1024 * 1024 - 1024;
-    allow_shared(count_heavy_kernel<I, O>, bytes);
-    count_heavy_kernel<<<static_cast<unsigned>(heavy.count), 1024, bytes, ctx.stream()>>>(
-        f, heavy, static_cast<std::int64_t>(bytes) * 8, known, counts, totals);
-    check_launch("count_heavy_kernel");
-  }
+  fork.join();
   const spgemm_totals counted = with_counted(ctx, found, totals);
   clock.lap(&spgemm_report::count);
   return counted;

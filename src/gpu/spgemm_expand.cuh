@@ -50,19 +50,6 @@ private:
   std::int64_t row_ = 0, made_ = 0; // rows of the list that are done; of these by the last piece
 };
 
-/// Heavy rows, and those among them whose products are so few beside their columns that ranges of
-/// columns would mostly be empty: spgemm::is_wide. Waits where columns are so many that there may
-/// be some.
-template <class I, class O> class split_rows {
-public:
-  split_rows(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> rows,
-             const known_rows<I, O>& known);
-  row_list<I> heavy, wide;
-
-private:
-  array<I, space::device> list_;
-};
-
 /// counts[row] = entries of C's row, for rows of the list.
 template <class I, class O>
 void count_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> rows,

@@ -4,7 +4,6 @@
 #include <limits>
 #include <string>
 
-#include <cub/device/device_partition.cuh>
 #include <cub/device/device_select.cuh>
 
 #include "gpu/parts/hash.cuh"
@@ -292,36 +291,6 @@ void expansion<T, I, O>::sum_products(std::int64_t last, std::int64_t rows) {
   check_launch("find_rows_kernel");
 }
 
-namespace {
-template <class I> struct listed_row {
-  row_list<I> rows;
-  __device__ I operator()(std::int64_t i) const { return static_cast<I>(rows[i]); }
-};
-template <class I, class O> struct is_wide_row {
-  known_rows<I, O> known;
-  __device__ bool operator()(I row) const { return spgemm::is_wide(known.work(row)); }
-};
-} // namespace
-
-template <class I, class O>
-split_rows<I, O>::split_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                             row_list<I> rows, const known_rows<I, O>& known)
-    : heavy(rows), wide{nullptr, 0} {
-  if (rows.count == 0 || f.columns <= spgemm::wide_span) return;
-  list_ = array<I, space::device>(ctx, rows.count);
-  array<std::int64_t, space::device> found(ctx, 1);
-  run_cub(ctx, "split_rows", [&](void* scratch, std::size_t& bytes) {
-    return cub::DevicePartition::If(
-        scratch, bytes,
-        thrust::make_transform_iterator(thrust::make_counting_iterator(std::int64_t{0}),
-                                        listed_row<I>{rows}),
-        list_.data(), found.data(), rows.count, is_wide_row<I, O>{known}, ctx.stream());
-  });
-  read_back(ctx, &wide.count, found.data(), 1);
-  wide.rows = list_.data();
-  heavy = {list_.data(), rows.count - wide.count, wide.count};
-}
-
 template <class I, class O>
 void count_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> rows,
                      std::int64_t* counts) {
@@ -339,7 +308,11 @@ template <class T, class I, class O, class OC>
 void fill_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
                     const spgemm_values<T>& v, row_list<I> rows, const OC* rowptr,
                     const fill_target<T, I>& target, int* wrong) {
-  expansion<T, I, O> made(ctx, f, v, rows, products_at_once(ctx));
+  // Rows that are wide because they are many get by with less, 160 MB.
+  const std::int64_t at_once = f.columns > spgemm::wide_span
+                                   ? products_at_once(ctx)
+                                   : std::min<std::int64_t>(1 << 22, products_at_once(ctx));
+  expansion<T, I, O> made(ctx, f, v, rows, at_once);
   while (made.next()) {
     const row_list<I> here = made.rows();
     const std::int64_t* const firsts = made.firsts();
@@ -359,7 +332,6 @@ void fill_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
 }
 
 #define LACUNA_INSTANTIATE_INDEX(I, O)                                                             \
-  template class split_rows<I, O>;                                                                 \
   template void count_wide_rows<I, O>(const device_context&, const spgemm_factors<I, O>&,          \
                                       row_list<I>, std::int64_t*);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_INDEX)

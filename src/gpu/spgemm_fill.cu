@@ -6,6 +6,8 @@
 
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_expand.cuh"
+#include "gpu/spgemm_heavy.cuh"
+#include "gpu/spgemm_split.cuh"
 #include "gpu/spgemm_walk.cuh"
 
 namespace lacuna::gpu {
@@ -266,7 +268,9 @@ __global__ void __launch_bounds__(block_threads)
             if constexpr (how == walk::relaxed) {
               if (there) atomicAdd(sums + slot, product);
             } else {
-              add_in_order(there, slot, [&] { sums[slot] += product; });
+              add_in_order(
+                  there, slot, product, [&](T value) { return sums[slot] + value; },
+                  [&](T sum) { sums[slot] = sum; });
             }
           });
     __syncwarp();
@@ -318,18 +322,16 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
                            return known.fill_class(
                                row, static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]));
                          });
-  const split_rows<I, O> split(ctx, f, bins[spgemm::fill_classes], known);
+  const row_list<I> not_light = bins[spgemm::fill_classes];
+  const std::int64_t wide_span = spgemm::wide_span_to_fill(not_light.count, f.columns);
+  const row_split<I> split(ctx, not_light, f.columns > wide_span,
+                           is_wide_row<I, O>{known, wide_span});
   clock.lap(&spgemm_report::bin_for_fill);
-  if (split.wide.count > 0) // first: it may want more memory than there is
-    fill_wide_rows<T, I, O, OC>(ctx, f, v, split.wide, rowptr, target, wrong);
-  if (const row_list<I> merged = bins[0]; merged.count > 0) {
-    with_merged(found.longest_merged, [&](auto most) {
-      fill_merged_kernel<most()>
-          <<<2 * resident_blocks(ctx, merged.count, 16), merging_threads, 0, ctx.stream()>>>(
-              f, v, merged, rowptr, target, wrong);
-    });
-    check_launch("fill_merged_kernel");
-  }
+  if (split.those.count > 0) // first: it may want more memory than there is
+    fill_wide_rows<T, I, O, OC>(ctx, f, v, split.those, rowptr, target, wrong);
+  heavy_fill<T, I, O, OC> heavy(ctx, f, split.others, found, known);
+  launch_fork fork(ctx, bins.launches() + (heavy.launches() > 1 ? 1 : 0));
+  heavy.run(v, rowptr, target, order, wrong, fork);
   const auto launch = [&](auto items, int c) {
     const row_list<I> list = bins[c];
     if (list.count == 0) return;
@@ -343,23 +345,26 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
                      ? fill_rows_kernel<items(), walk::relaxed, T, I, O, OC>
                      : fill_rows_kernel<items(), walk::flat, T, I, O, OC>;
     allow_shared(kernel, shape.bytes);
-    kernel<<<blocks_of_groups(ctx, list.count, shape), shape.threads, shape.bytes, ctx.stream()>>>(
+    kernel<<<blocks_of_groups(ctx, list.count, shape), shape.threads, shape.bytes, fork.next()>>>(
         f, v, list, shape.lanes, slots, known, rowptr, target, wrong);
     check_launch("fill_rows_kernel");
   };
   using std::integral_constant;
-  launch(integral_constant<int, 0>{}, 1);
-  launch(integral_constant<int, 0>{}, 2);
-  launch(integral_constant<int, 3>{}, 3); // 96 of 128 slots
-  launch(integral_constant<int, 6>{}, 4);
-  launch(integral_constant<int, 12>{}, 5);
   launch(integral_constant<int, 24>{}, 6);
-
-  if (const row_list<I> heavy = split.heavy; heavy.count > 0)
-    fill_heavy_rows<T, I, O, OC>(ctx, f, v, heavy,
-                                 static_cast<double>(found.products) /
-                                     static_cast<double>(found.a_entries),
-                                 known, rowptr, target, order, wrong);
+  launch(integral_constant<int, 12>{}, 5);
+  launch(integral_constant<int, 6>{}, 4);
+  launch(integral_constant<int, 3>{}, 3); // 96 of 128 slots
+  launch(integral_constant<int, 0>{}, 2);
+  launch(integral_constant<int, 0>{}, 1);
+  if (const row_list<I> merged = bins[0]; merged.count > 0) {
+    with_merged(found.longest_merged, [&](auto most) {
+      fill_merged_kernel<most()>
+          <<<2 * resident_blocks(ctx, merged.count, 16), merging_threads, 0, fork.next()>>>(
+              f, v, merged, rowptr, target, wrong);
+    });
+    check_launch("fill_merged_kernel");
+  }
+  fork.join();
   int failed = 0;
   read_back(ctx, &failed, wrong, 1);
   clock.lap(&spgemm_report::fill);

@@ -1,13 +1,11 @@
 // Heavy rows of the numeric pass, by ranges of columns: a block a range, a sum a column in shared
 // memory. A's entries come in their order, so every entry's products are added in A's order.
 #include "gpu/parts/load.cuh"
+#include "gpu/spgemm_heavy.cuh"
 #include "gpu/spgemm_walk.cuh"
 
 namespace lacuna::gpu {
 namespace {
-
-/// Columns of a heavy row that a block takes: a power of two between these.
-constexpr int most_range_columns = 8192, least_range_columns = 256;
 
 /// Entries of each range of a heavy row: a block a row, bits of its columns, window by window.
 template <class I, class O>
@@ -65,11 +63,13 @@ __device__ inline bool is_untouched(float v) {
 /// Sums of a range's columns, as they are made.
 template <class T> struct range_sums {
   T* sums;
-  /// No other thread has this column now.
-  __device__ void add(int column, T product) const {
-    T& sum = sums[column];
-    sum = is_untouched(sum) ? product : sum + product;
+  /// A column's sum with another product.
+  __device__ T with(int column, T product) const {
+    const T sum = sums[column];
+    return is_untouched(sum) ? product : sum + product;
   }
+  /// No other thread has this column now.
+  __device__ void add(int column, T product) const { sums[column] = with(column, product); }
   /// Others may: nothing is said of the order.
   __device__ void add_relaxed(int column, T product) const {
     if (is_untouched(*static_cast<volatile T*>(sums + column)) && set_first(column, product))
@@ -257,7 +257,9 @@ __device__ void deal_and_add(const dealt_products<T>& mine, product_tile<T>& til
     const bool some = k + lane < end;
     const unsigned slot = some ? tile.column[k + lane] : whole_warp - lane;
     const T value = some ? tile.product[k + lane] : T{0};
-    add_in_order(some, slot, [&] { sums.add(static_cast<int>(slot), value); });
+    add_in_order(
+        some, slot, value, [&](T first) { return sums.with(static_cast<int>(slot), first); },
+        [&](T sum) { sums.sums[slot] = sum; });
   }
 }
 
@@ -343,7 +345,7 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
   __shared__ segment_list<T, O> list;
   constexpr int warps = block_threads / 32;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
-  const int part = range_columns / warps; // 32 or more
+  const int part = range_columns / warps; // 8 or more
   const std::int64_t place = blockIdx.x / ranges, range = blockIdx.x % ranges;
   counts += place * ranges;
   const std::uint32_t mine = counts[range];
@@ -398,8 +400,9 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
     if (thread == 0) atomicOr(wrong, 1);
     return;
   }
-  for (int c = lane; c < part; c += 32) {
-    const T sum = sums.sums[warp * part + c];
+  for (int first = 0; first < part; first += 32) {
+    const int c = first + lane;
+    const T sum = c < part ? sums.sums[warp * part + c] : untouched(T{});
     const bool there = !is_untouched(sum);
     const unsigned votes = __ballot_sync(whole_warp, there);
     if (there)
@@ -409,55 +412,83 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
   }
 }
 
+template <class I>
+range_launch<I> cut_into_ranges(const device_context& ctx, row_list<I> rows, std::int64_t columns,
+                                int range_columns) {
+  if (rows.count == 0) return {rows, range_columns, 0, 0, {}};
+  const std::int64_t ranges = (columns + range_columns - 1) / range_columns;
+  // Counts take no more than 64 MB at a time.
+  const std::int64_t at_once =
+      std::clamp<std::int64_t>((std::int64_t{16} << 20) / ranges, 1, rows.count);
+  return {rows, range_columns, ranges, at_once,
+          array<std::uint32_t, space::device>(ctx, at_once * ranges)};
+}
+
+template <class I> struct has_more_products {
+  const std::uint32_t* products;
+  std::int64_t many;
+  __device__ bool operator()(I row) const { return products[row] > many; }
+};
+
+spgemm::range_plan plan_for(const device_context& ctx, std::int64_t rows, std::int64_t columns,
+                            const spgemm_totals& found) {
+  const spgemm::heavy_work work{rows, columns, static_cast<std::int64_t>(found.products),
+                                static_cast<std::int64_t>(found.longest)};
+  return spgemm::plan_ranges(work, 8 * std::int64_t{ctx.properties().multiprocessors});
+}
+
 } // namespace
 
 template <class T, class I, class O, class OC>
-void fill_heavy_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                     const spgemm_values<T>& v, row_list<I> heavy, double mean_length,
-                     const known_rows<I, O>& known, const OC* rowptr,
-                     const fill_target<T, I>& target, spgemm_order order, int* wrong) {
-  // Few rows, or few columns, are cut finer: every multiprocessor gets its share.
-  int range_columns = static_cast<int>(std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(f.columns))),
-      least_range_columns, most_range_columns));
-  const std::int64_t wanted = 8 * std::int64_t{ctx.properties().multiprocessors};
-  const auto ranges_of = [&](int columns) { return (f.columns + columns - 1) / columns; };
-  while (range_columns > least_range_columns && heavy.count * ranges_of(range_columns) < wanted)
-    range_columns /= 2;
-  const std::int64_t ranges = ranges_of(range_columns);
-  // The ranges' counts take no more than 64 MB at a time.
-  const std::int64_t at_once =
-      std::clamp<std::int64_t>((std::int64_t{16} << 20) / ranges, 1, heavy.count);
-  array<std::uint32_t, space::device> counts(ctx, at_once * ranges);
-  const int windows = static_cast<int>(std::min<std::int64_t>(
-      ranges, static_cast<std::int64_t>(ctx.properties().shared_bytes_per_block / 2 - 2048) /
-                  (range_columns / 8)));
-  const std::size_t mask_bytes = static_cast<std::size_t>(windows) * range_columns / 8;
-  const std::size_t range_bytes = range_columns * sizeof(T);
-  allow_shared(count_ranges_kernel<I, O>, mask_bytes);
-  // Where segments are long, never mind the others: the choice needs more registers.
-  const bool along = mean_length > static_cast<double>(2 * known.thresholds.tile_length * ranges);
-  auto* const kernel = order == spgemm_order::relaxed
-                           ? fill_ranges_kernel<range_walk::relaxed, T, I, O, OC>
-                       : along ? fill_ranges_kernel<range_walk::along, T, I, O, OC>
-                               : fill_ranges_kernel<range_walk::tiles, T, I, O, OC>;
-  allow_shared(kernel, range_bytes);
-  for (std::int64_t done = 0; done < heavy.count; done += at_once) {
-    const row_list<I> some{heavy.rows, std::min(at_once, heavy.count - done), done};
-    count_ranges_kernel<<<static_cast<unsigned>(some.count), 1024, mask_bytes, ctx.stream()>>>(
-        f, some, range_columns, ranges, windows, known, counts.data());
-    check_launch("count_ranges_kernel");
-    kernel<<<static_cast<unsigned>(some.count * ranges), block_threads, range_bytes,
-             ctx.stream()>>>(f, v, some, known, range_columns, ranges, counts.data(), rowptr,
-                             target, wrong);
-    check_launch("fill_ranges_kernel");
+heavy_fill<T, I, O, OC>::heavy_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
+                                    row_list<I> heavy, const spgemm_totals& found,
+                                    const known_rows<I, O>& known)
+    : ctx_(ctx), f_(f), known_(known),
+      mean_length_(static_cast<double>(found.products) / static_cast<double>(found.a_entries)),
+      plan_(plan_for(ctx, heavy.count, f.columns, found)),
+      split_(ctx, heavy, plan_.fine < plan_.coarse,
+             has_more_products<I>{known.products, plan_.many}),
+      longest_(cut_into_ranges(ctx, split_.those, f.columns, plan_.fine)),
+      others_(cut_into_ranges(ctx, split_.others, f.columns, plan_.coarse)) {}
+
+template <class T, class I, class O, class OC>
+void heavy_fill<T, I, O, OC>::run(const spgemm_values<T>& v, const OC* rowptr,
+                                  const fill_target<T, I>& target, spgemm_order order, int* wrong,
+                                  launch_fork& fork) {
+  for (range_launch<I>* const each : {&longest_, &others_}) {
+    if (each->rows.count == 0) continue;
+    const cudaStream_t stream = fork.next();
+    const int windows = static_cast<int>(std::min<std::int64_t>(
+        each->ranges,
+        static_cast<std::int64_t>(ctx_.properties().shared_bytes_per_block / 2 - 2048) /
+            (each->range_columns / 8)));
+    const std::size_t mask_bytes = static_cast<std::size_t>(windows) * each->range_columns / 8;
+    const std::size_t range_bytes = each->range_columns * sizeof(T);
+    allow_shared(count_ranges_kernel<I, O>, mask_bytes);
+    // Where segments are long, never mind the others: the choice needs more registers.
+    const bool along =
+        mean_length_ > static_cast<double>(2 * known_.thresholds.tile_length * each->ranges);
+    auto* const kernel = order == spgemm_order::relaxed
+                             ? fill_ranges_kernel<range_walk::relaxed, T, I, O, OC>
+                         : along ? fill_ranges_kernel<range_walk::along, T, I, O, OC>
+                                 : fill_ranges_kernel<range_walk::tiles, T, I, O, OC>;
+    allow_shared(kernel, range_bytes);
+    std::uint32_t* const counts = each->counts.data();
+    for (std::int64_t done = 0; done < each->rows.count; done += each->at_once) {
+      const row_list<I> some{each->rows.rows, std::min(each->at_once, each->rows.count - done),
+                             each->rows.from + done};
+      count_ranges_kernel<<<static_cast<unsigned>(some.count), 1024, mask_bytes, stream>>>(
+          f_, some, each->range_columns, each->ranges, windows, known_, counts);
+      check_launch("count_ranges_kernel");
+      kernel<<<static_cast<unsigned>(some.count * each->ranges), block_threads, range_bytes,
+               stream>>>(f_, v, some, known_, each->range_columns, each->ranges, counts, rowptr,
+                         target, wrong);
+      check_launch("fill_ranges_kernel");
+    }
   }
 }
 
-#define LACUNA_FILL(T, I, O, OC)                                                                   \
-  template void fill_heavy_rows<T, I, O, OC>(                                                      \
-      const device_context&, const spgemm_factors<I, O>&, const spgemm_values<T>&, row_list<I>,    \
-      double, const known_rows<I, O>&, const OC*, const fill_target<T, I>&, spgemm_order, int*);
+#define LACUNA_FILL(T, I, O, OC) template class heavy_fill<T, I, O, OC>;
 #define LACUNA_INSTANTIATE(T)                                                                      \
   LACUNA_FILL(T, std::int32_t, std::int32_t, std::int32_t)                                         \
   LACUNA_FILL(T, std::int32_t, std::int32_t, std::int64_t)                                         \

@@ -151,15 +151,34 @@ __device__ void walk_flat(const spgemm_factors<I, O>& f, const Values& v, O begi
   }
 }
 
-/// Calls add() for those that are there, lanes with one slot one after another. All lanes of the
-/// warp; slots of those that are not there differ from all others.
-template <class Add> __device__ void add_in_order(bool there, unsigned slot, const Add& add) {
+/// Adds the values of lanes that are there to their slots, those of one slot in the lanes' order:
+/// the first of these begins with first(value), adds the others in a register and gives the sum to
+/// last(sum). All lanes of the warp; slots of those that are not there differ from all others.
+template <class T, class First, class Last>
+__device__ void add_in_order(bool there, unsigned slot, T value, const First& first,
+                             const Last& last) {
   const unsigned same = __match_any_sync(whole_warp, slot);
-  const int before = __popc(same & ((1u << (threadIdx.x % 32)) - 1));
-  for (int turn = 0; __any_sync(whole_warp, before >= turn); ++turn) {
-    if (there && before == turn) add();
-    __syncwarp();
+  const unsigned up_to_lane = whole_warp >> (31 - threadIdx.x % 32);
+  unsigned others = same & ~up_to_lane;
+  const bool leads = there && (same & (up_to_lane >> 1)) == 0;
+  T sum = leads ? first(value) : value;
+  // Four are on their way before the first is added.
+  constexpr int at_once = 4;
+  for (int left = __reduce_max_sync(whole_warp, __popc(others)); left > 0; left -= at_once) {
+    T other[at_once];
+    unsigned there_too = 0;
+#pragma unroll
+    for (int u = 0; u < at_once; ++u) {
+      other[u] = __shfl_sync(whole_warp, value, __ffs(static_cast<int>(others)) - 1);
+      there_too |= others != 0 ? 1u << u : 0u;
+      others &= others - 1;
+    }
+#pragma unroll
+    for (int u = 0; u < at_once; ++u)
+      if ((there_too >> u & 1u) != 0) sum += other[u];
   }
+  if (leads) last(sum);
+  __syncwarp(); // the next find these sums
 }
 
 /// Calls take(column - base) for the products of A's entries [begin, end) that fall on columns

@@ -57,12 +57,43 @@ LACUNA_BOTH constexpr int fill_class(const spgemm_thresholds& t, const row_work&
 
 /// Rows of columns that count as wide, at the least, and how many columns a product they have.
 /// Reasoned: a heavy row is counted in windows of about 2^20 columns, a few of which cost less than
-/// a sort's launches.
+/// a sort's launches. It is filled in ranges of 8192 at most: where rows have many together, less.
 inline constexpr std::int64_t wide_span = std::int64_t{1} << 22;
+inline constexpr std::int64_t wide_span_of_many = std::int64_t{1} << 17;
 inline constexpr std::int64_t wide_columns = 64;
 /// Whether a heavy row is to be expanded and sorted: ranges of columns would mostly be empty.
-LACUNA_BOTH constexpr bool is_wide(const row_work& row) {
-  return row.span > wide_span && row.span / wide_columns > row.products;
+LACUNA_BOTH constexpr bool is_wide(const row_work& row, std::int64_t least_span) {
+  return row.span > least_span && row.span / wide_columns > row.products;
+}
+/// The span that makes rows wide where so many are to be filled: 2^25 columns are 4096 ranges.
+constexpr std::int64_t wide_span_to_fill(std::int64_t rows, std::int64_t columns) {
+  return rows > (std::int64_t{1} << 25) / std::max<std::int64_t>(columns, 1) ? wide_span_of_many
+                                                                             : wide_span;
+}
+
+/// Columns of a heavy row that a block fills: powers of two between these.
+inline constexpr int most_range_columns = 8192, least_range_columns = 64;
+struct range_plan {
+  int coarse;
+  int fine; ///< for rows with more products than `many`
+  std::int64_t many;
+};
+struct heavy_work {
+  std::int64_t rows, columns;
+  std::int64_t products, largest; ///< of all rows of C, of one row
+};
+/// Few rows, or few columns, are cut so that each of `blocks` gets some; and rows that would take
+/// more than twice a block's share finer, down to that share.
+constexpr range_plan plan_ranges(const heavy_work& work, std::int64_t blocks) {
+  const auto ranges = [&](int columns) { return (work.columns + columns - 1) / columns; };
+  int coarse = least_range_columns;
+  while (coarse < most_range_columns && coarse < work.columns) coarse *= 2;
+  while (coarse > least_range_columns && work.rows * ranges(coarse) < blocks) coarse /= 2;
+  const std::int64_t share = std::max<std::int64_t>(work.products / blocks, 4096);
+  int fine = coarse;
+  // If a row's products are spread evenly over its ranges.
+  while (fine > least_range_columns && work.largest > share * ranges(fine)) fine /= 2;
+  return {coarse, fine, 2 * share};
 }
 
 /// Classes of the method that expands and sorts (King et al. 2016): 0 has no products, c up to

@@ -104,13 +104,40 @@ TEST(SpgemmClasses, FewRowsGoTogether) {
 
 TEST(SpgemmClasses, HeavyRowsMayBeWide) {
   constexpr std::int64_t million = 1'000'000;
-  EXPECT_TRUE(spgemm::is_wide({5000, 20'000, 1000 * million}));
-  EXPECT_TRUE(spgemm::is_wide({5000, 20'000, million * million}));
-  EXPECT_FALSE(spgemm::is_wide({5000, 20'000, million})); // a window or two
-  EXPECT_FALSE(spgemm::is_wide({5000, 20'000, spgemm::wide_span}));
-  EXPECT_TRUE(spgemm::is_wide({5000, 20'000, spgemm::wide_span + 1}));
-  EXPECT_FALSE(spgemm::is_wide({5000, 20 * million, 1000 * million})); // ranges have their share
-  EXPECT_TRUE(spgemm::is_wide({5000, 10 * million, 1000 * million}));
+  const auto is_wide = [](std::int64_t products, std::int64_t span) {
+    return spgemm::is_wide({5000, products, span}, spgemm::wide_span);
+  };
+  EXPECT_TRUE(is_wide(20'000, 1000 * million));
+  EXPECT_TRUE(is_wide(20'000, million * million));
+  EXPECT_FALSE(is_wide(20'000, million)); // a window or two
+  EXPECT_FALSE(is_wide(20'000, spgemm::wide_span));
+  EXPECT_TRUE(is_wide(20'000, spgemm::wide_span + 1));
+  EXPECT_FALSE(is_wide(20 * million, 1000 * million)); // ranges have their share
+  EXPECT_TRUE(is_wide(10 * million, 1000 * million));
+}
+
+TEST(SpgemmClasses, ManyRowsAreWideSoonerWhenFilled) {
+  EXPECT_EQ(spgemm::wide_span_to_fill(10, 1'000'000), spgemm::wide_span);
+  EXPECT_EQ(spgemm::wide_span_to_fill(166, 1'000'000), spgemm::wide_span_of_many);
+  EXPECT_EQ(spgemm::wide_span_to_fill(166, 0), spgemm::wide_span);
+  EXPECT_TRUE(spgemm::is_wide({5000, 10'000, 1'000'000}, spgemm::wide_span_of_many));
+  EXPECT_FALSE(spgemm::is_wide({5000, 20'000, 1'000'000}, spgemm::wide_span_of_many));
+}
+
+TEST(SpgemmClasses, RowsMuchHeavierThanOthersAreCutFiner) {
+  // Rows alike: as wide as a block's memory allows, if they keep all blocks busy.
+  EXPECT_EQ(spgemm::plan_ranges({10'000, 2000, 8'000'000'000, 900'000}, 1000).coarse, 2048);
+  EXPECT_EQ(spgemm::plan_ranges({10'000, 2000, 8'000'000'000, 900'000}, 1000).fine, 2048);
+  EXPECT_EQ(spgemm::plan_ranges({10'000, 100'000, 8'000'000'000, 900'000}, 1000).coarse, 8192);
+  // Few rows are cut for more blocks, and the longest finer still.
+  const auto few = spgemm::plan_ranges({315, 507, 2'800'000, 53'000}, 1056);
+  EXPECT_EQ(few.coarse, 128);
+  EXPECT_EQ(few.fine, spgemm::least_range_columns);
+  EXPECT_EQ(few.many, 8192);
+  const auto giant = spgemm::plan_ranges({4284, 4284, 117'000'000, 1'000'000}, 1056);
+  EXPECT_EQ(giant.coarse, 8192);
+  EXPECT_EQ(giant.fine, 256);
+  EXPECT_EQ(spgemm::plan_ranges({1, 1, 0, 0}, 1056).coarse, spgemm::least_range_columns);
 }
 
 TEST(SpgemmClasses, ExpandedRowsFitTheirClass) {

@@ -241,7 +241,8 @@ TYPED_TEST(SpGEMMParts, VerifyFindsWhatIsWrong) {
     T largest = 0;
     for (std::int64_t k = wrong.rowptr()[row]; k < wrong.rowptr()[row + 1]; ++k)
       largest = std::max(largest, std::abs(wrong.values()[k]));
-    wrong.values()[at] += T{1000} * (largest + T{1}); // rounding may reach far in float
+    // In float, a sum of 10^4 products may be off by as much as one of them, and x may be small.
+    wrong.values()[at] += T{1'000'000} * (largest + T{1});
     const auto caught = verify_product(ctx, -2, a_there, b_there, copy_to(ctx, wrong), 5);
     EXPECT_FALSE(caught.ok);
     EXPECT_EQ(caught.row, row);

@@ -125,6 +125,34 @@ TYPED_TEST(SpGEMMSortFew, RowsOfEverySize) {
     }
 }
 
+TYPED_TEST(SpGEMMSortFew, HeavyRowsOfEveryKind) {
+  // Rows of B whose entries lie anywhere, or among few columns of which they all have one; rows of
+  // A that need many of the first, of the second, one that needs all of these, and light ones.
+  constexpr std::int64_t half = 6000;
+  for (const std::int64_t cols : {700, 1'000'000, 6'000'000}) {
+    SCOPED_TRACE(std::to_string(cols) + " columns");
+    random_source random(static_cast<std::uint64_t>(cols));
+    triplets a{"", 330, 2 * half, {}, {}, {}}, b{"", 2 * half, cols, {}, {}, {}};
+    for (std::int64_t k = 0; k < 2 * half; ++k) {
+      const std::int64_t among = k < half ? cols : 600;
+      if (k >= half) b.add(k, 5, random.value());
+      for (std::int64_t first = 6, n = 0; n < 4; ++n, first += (among - 6) / 4)
+        b.add(k, first + random.below((among - 6) / 4), random.value());
+    }
+    for (std::int64_t i = 0; i < a.rows; ++i) {
+      const bool light = i % 11 == 3, near = i % 11 == 7;
+      const std::int64_t step = i == 0 ? 1 : light ? 1500 : 10;
+      const std::int64_t begin = i == 0 || near ? half : 0;
+      for (std::int64_t k = begin + i % step; k < begin + half; k += step)
+        a.add(i, k, random.value());
+    }
+    b = sorted(b);
+    expect_alike<TypeParam>(a, b, 1, {});
+    const auto c = multiply(TypeParam::context(), TypeParam::put_csr(a), TypeParam::put_csr(b));
+    EXPECT_TRUE(same_matrix(c, multiply(host(), TypeParam::host_csr(a), TypeParam::host_csr(b))));
+  }
+}
+
 TYPED_TEST(SpGEMMSortFew, RowsInPieces) {
   // Rows of more products than are expanded at a time where memory is short.
   triplets a{"", 40, 2000, {}, {}, {}}, b{"", 2000, 150, {}, {}, {}};
