@@ -1,8 +1,8 @@
 // C = alpha A + beta B by merging rows: count, scan, fill. Threads share rows and entries evenly,
 // long rows too.
 //
-// Bytes: the columns of A and B twice, all else once. Merging itself takes its steps without
-// branches, since nothing predicts which of two columns is the smaller.
+// Bytes: the columns of A and B twice, all else once. Entries are counted with vectors; merging
+// takes its steps without branches, since nothing predicts which of two columns is the smaller.
 #include <lacuna/op/add.hpp>
 
 #include <atomic>
@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "cpu/match_kernels.hpp"
 #include "cpu/merge_path.hpp"
 
 namespace lacuna::detail {
@@ -50,17 +51,17 @@ bool same_columns(const I* a, std::int64_t a_size, const I* b, std::int64_t b_si
                                               std::memcmp(a, b, a_size * sizeof(I)) == 0));
 }
 
+/// Columns that two pieces of a row have in common.
 template <class I>
-std::int64_t count_row(const I* a, std::int64_t a_size, const I* b, std::int64_t b_size) {
-  if (same_columns(a, a_size, b, b_size)) return a_size;
+std::int64_t count_matches(const I* a, std::int64_t a_size, const I* b, std::int64_t b_size) {
   std::int64_t i = 0, j = 0, count = 0;
   while (i < a_size && j < b_size) {
     const I x = a[i], y = b[j];
+    count += x == y ? 1 : 0;
     i += x <= y ? 1 : 0;
     j += y <= x ? 1 : 0;
-    ++count;
   }
-  return count + (a_size - i) + (b_size - j);
+  return count;
 }
 
 /// Returns the number of entries written.
@@ -144,13 +145,25 @@ public:
   /// Entries of C.
   std::int64_t count() {
     first_[0] = 0;
+    const auto& kernels = best_match_kernels<I, O>();
     for_each_dynamic(threads_, parts_, [&](int part) {
-      std::int64_t sum = 0;
-      pair_.for_each_row(
-          pair_.cut(part, parts_), pair_.cut(part + 1, parts_),
-          [&](std::int64_t, std::int64_t a, std::int64_t a_end, std::int64_t b, std::int64_t b_end,
-              bool) { sum += count_row(pair_.a_col + a, a_end - a, pair_.b_col + b, b_end - b); });
-      first_[part + 1] = sum;
+      const path_cut from = pair_.cut(part, parts_), to = pair_.cut(part + 1, parts_);
+      const auto piece = [&](std::int64_t a, std::int64_t a_end, std::int64_t b,
+                             std::int64_t b_end) {
+        return count_matches(pair_.a_col + a, a_end - a, pair_.b_col + b, b_end - b);
+      };
+      std::int64_t matches = 0;
+      if (from.row == to.row) {
+        matches = piece(from.a, to.a, from.b, to.b);
+      } else { // the rest of a row, whole rows, the beginning of one
+        const std::int64_t next = from.row + 1;
+        matches = piece(from.a, pair_.a_rowptr[next], from.b, pair_.b_rowptr[next]) +
+                  kernels.count(pair_.a_rowptr, pair_.a_col, a_.size(), pair_.b_rowptr, pair_.b_col,
+                                next, to.row);
+        if (to.row < pair_.rows)
+          matches += piece(pair_.a_rowptr[to.row], to.a, pair_.b_rowptr[to.row], to.b);
+      }
+      first_[part + 1] = (to.a - from.a) + (to.b - from.b) - matches;
     });
     for (int part = 0; part < parts_; ++part) first_[part + 1] += first_[part];
     return first_[parts_];
