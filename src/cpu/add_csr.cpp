@@ -38,11 +38,15 @@ namespace {
 constexpr int parts_per_thread = 8;
 
 template <class T> using bits_of = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-/// One of two without a branch: compilers branch for floating-point values.
-template <class T> T pick(bool first, T x, T y) {
-  const auto mask = static_cast<bits_of<T>>(-static_cast<std::int64_t>(first));
-  return std::bit_cast<T>(static_cast<bits_of<T>>((std::bit_cast<bits_of<T>>(x) & mask) |
-                                                  (std::bit_cast<bits_of<T>>(y) & ~mask)));
+/// One of two, or their sum if both masks are set; without a branch, which compilers make for
+/// floating-point values, and nothing predicts which it will be.
+template <class T>
+T left_right_or_both(std::int64_t left_mask, T left, std::int64_t right_mask, T right) {
+  using bits = bits_of<T>;
+  const bits both = std::bit_cast<bits>(left + right);
+  return std::bit_cast<T>(static_cast<bits>(
+      both ^ ((both ^ std::bit_cast<bits>(left)) & ~static_cast<bits>(right_mask)) ^
+      ((both ^ std::bit_cast<bits>(right)) & ~static_cast<bits>(left_mask))));
 }
 
 template <class I>
@@ -64,10 +68,12 @@ std::int64_t count_matches(const I* a, std::int64_t a_size, const I* b, std::int
   return count;
 }
 
-/// Returns the number of entries written.
+/// Returns the number of entries written. `more`: a column may be read behind both rows; steps then
+/// load what the next one may need before they know whether it does.
 template <class T, class I>
 std::int64_t fill_row(T alpha, const I* a, const T* a_value, std::int64_t a_size, T beta,
-                      const I* b, const T* b_value, std::int64_t b_size, I* col, T* value) {
+                      const I* b, const T* b_value, std::int64_t b_size, bool more, I* col,
+                      T* value) {
   if (same_columns(a, a_size, b, b_size)) {
     for (std::int64_t k = 0; k < a_size; ++k) {
       col[k] = a[k];
@@ -76,14 +82,28 @@ std::int64_t fill_row(T alpha, const I* a, const T* a_value, std::int64_t a_size
     return a_size;
   }
   std::int64_t i = 0, j = 0, at = 0;
+  if (more && a_size > 0 && b_size > 0) {
+    I x = a[0], y = b[0];
+    do {
+      const std::int64_t from_a = -static_cast<std::int64_t>(x <= y); // all bits, or none
+      const std::int64_t from_b = -static_cast<std::int64_t>(y <= x);
+      const I next_x = a[i + 1], next_y = b[j + 1], this_x = x;
+      col[at] = std::min(x, y);
+      value[at++] = left_right_or_both(from_a, alpha * a_value[i], from_b, beta * b_value[j]);
+      x = x <= y ? next_x : x;
+      y = y <= this_x ? next_y : y;
+      i -= from_a;
+      j -= from_b;
+    } while (i < a_size && j < b_size);
+  }
   while (i < a_size && j < b_size) {
     const I x = a[i], y = b[j];
-    const bool from_a = x <= y, from_b = y <= x;
-    const T left = alpha * a_value[i], right = beta * b_value[j];
-    col[at] = from_a ? x : y;
-    value[at++] = pick(from_a, pick(from_b, left + right, left), right);
-    i += from_a ? 1 : 0;
-    j += from_b ? 1 : 0;
+    const std::int64_t from_a = -static_cast<std::int64_t>(x <= y);
+    const std::int64_t from_b = -static_cast<std::int64_t>(y <= x);
+    col[at] = std::min(x, y);
+    value[at++] = left_right_or_both(from_a, alpha * a_value[i], from_b, beta * b_value[j]);
+    i -= from_a;
+    j -= from_b;
   }
   for (; i < a_size; ++i) {
     col[at] = a[i];
@@ -178,8 +198,9 @@ public:
       pair_.for_each_row(pair_.cut(part, parts_), pair_.cut(part + 1, parts_),
                          [&](std::int64_t row, std::int64_t a, std::int64_t a_end, std::int64_t b,
                              std::int64_t b_end, bool ends) {
+                           const bool more = a_end < a_.size() && b_end < b_.size();
                            at += fill_row(alpha, pair_.a_col + a, a_value + a, a_end - a, beta,
-                                          pair_.b_col + b, b_value + b, b_end - b, col + at,
+                                          pair_.b_col + b, b_value + b, b_end - b, more, col + at,
                                           value + at);
                            if (ends) rowptr[row + 1] = static_cast<OC>(at);
                          });
