@@ -103,6 +103,7 @@ pid_t fork_beside_hdf5() {
 }
 
 hdf5_session::hdf5_session() : lock_(library) {
+  load_hdf5();
   H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }

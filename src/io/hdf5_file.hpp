@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include <hdf5.h>
 #include <sys/types.h>
 
 #include "io/formats.hpp"
+#include "io/hdf5_library.hpp"
 #include "io/raw_array.hpp"
 
 namespace lacuna::io {
@@ -42,7 +42,7 @@ private:
   hid_t id_ = H5I_INVALID_HID;
 };
 
-/// The lock, and silence.
+/// The library loaded, the lock, and silence.
 class hdf5_session {
 public:
   hdf5_session();
