@@ -42,10 +42,10 @@ private:
   hid_t id_ = H5I_INVALID_HID;
 };
 
-/// The library loaded, the lock, and silence.
+/// The library loaded for a file, the lock, and silence.
 class hdf5_session {
 public:
-  hdf5_session();
+  explicit hdf5_session(const std::string& file);
   hdf5_session(const hdf5_session&) = delete;
   hdf5_session& operator=(const hdf5_session&) = delete;
   ~hdf5_session();

@@ -23,10 +23,9 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& file) {
   const char* const reason = ::dlerror();
-  const std::string what = "this file needs HDF5, which cannot be loaded: " +
-                           std::string(reason == nullptr ? LACUNA_HDF5_LIBRARY : reason);
-  if (file.empty()) throw unsupported(what);
-  throw unsupported(what, file, 0);
+  throw unsupported("this file needs HDF5, which cannot be loaded: " +
+                        std::string(reason == nullptr ? LACUNA_HDF5_LIBRARY : reason),
+                    file, 0);
 }
 
 bool load(const std::string& file) {

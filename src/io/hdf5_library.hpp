@@ -106,8 +106,8 @@
 namespace lacuna::io {
 
 /// Loads the library, once in a process; nothing below may be used before. Throws unsupported with
-/// the reason, and the name of the file that needs it, if there is one.
-void load_hdf5(const std::string& file = "");
+/// the name of the file that needs it and the reason.
+void load_hdf5(const std::string& file);
 
 #define LACUNA_DECLARE(name) extern decltype(&::name) name;
 LACUNA_HDF5_FUNCTIONS(LACUNA_DECLARE)
