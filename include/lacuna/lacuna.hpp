@@ -1,6 +1,8 @@
 // All of Lacuna.
 #pragma once
 
+#include <lacuna/core/require_cxx20.hpp>
+
 #include <lacuna/core/array.hpp>
 #include <lacuna/core/checked.hpp>
 #include <lacuna/core/context.hpp>
