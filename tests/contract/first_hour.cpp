@@ -2,6 +2,8 @@
 // that grow into them, and what must be refused.
 #include <sstream>
 
+#include <lacuna/fmt.hpp>
+
 #include "support/engine.hpp"
 
 namespace lacuna::test {
@@ -150,8 +152,9 @@ TEST(Mdspan, IsADenseOperand) {
   multiply(a, scaled(2.0, my_mdspan{x.data(), {2, 3}, {1, 2}}),
            my_mdspan{y.data(), {2, 3}, {1, 2}}); // by columns
   EXPECT_EQ(y, (std::vector<double>{8, 6, 16, 18, 24, 30}));
-  EXPECT_THROW(multiply(a, my_mdspan{x.data(), {2, 2}, {3, 2}}, my_mdspan{y.data(), {2, 2}, {2, 1}}),
-               unsupported);
+  EXPECT_THROW(
+      multiply(a, my_mdspan{x.data(), {2, 2}, {3, 2}}, my_mdspan{y.data(), {2, 2}, {2, 1}}),
+      unsupported);
 }
 
 TEST(Concepts, HoldForWhatOperationsTake) {
@@ -161,6 +164,26 @@ TEST(Concepts, HoldForWhatOperationsTake) {
   static_assert(!matrix<std::vector<double>> && !tensor<int>);
   static_assert(view<csr_view<double>> && view<std::span<double>>);
   static_assert(!view<csr<double>> && !view<std::vector<double>>);
+}
+
+TEST(Print, ShowsSmallMatricesAsGrids) {
+  const auto a = from_triplets(
+      {2, 3}, std::vector<std::tuple<int, int, double>>{{0, 0, 2}, {0, 2, -1.5}, {1, 1, 0}});
+  const std::string want = "csr 2 x 3, 3 entries, double\n     2     .  -1.5\n     .     0     .\n";
+  EXPECT_EQ(to_string(a), want);
+  std::ostringstream out;
+  out << a;
+  EXPECT_EQ(out.str(), want);
+  EXPECT_EQ(fmt::format("{}", a), want);
+  EXPECT_EQ(to_string(to_csc(a)).substr(0, 9), "csc 2 x 3");
+  EXPECT_EQ(to_string(to_dense(a)),
+            "dense 2 x 3, double\n     2     0  -1.5\n     0     0     0\n");
+}
+
+TEST(Print, ListsTheFirstEntriesOfLargeOnes) {
+  const std::string text = to_string(gen::generate("tridiagonal:n=100"));
+  EXPECT_EQ(text.substr(0, 53), "csr 100 x 100, 298 entries, double\n  (0, 0)  2\n  (0, ");
+  EXPECT_NE(text.find("and 286 more"), std::string::npos) << text;
 }
 
 } // namespace

@@ -19,8 +19,8 @@ TYPED_TEST(FromTriplets, IsTheReferencesMerge) {
                                        entries.values(), duplicates::last);
     EXPECT_NO_THROW(check(TypeParam::context(), a));
     EXPECT_EQ(a.order(), (facts{true, true}));
-    EXPECT_TRUE(same_entries(
-        entries_of(a), reference::merge(entries_of(entries), duplicates::last)));
+    EXPECT_TRUE(
+        same_entries(entries_of(a), reference::merge(entries_of(entries), duplicates::last)));
   });
 }
 
@@ -48,8 +48,8 @@ TYPED_TEST(FromTriplets, CooWithABadIndexIsNoCsr) {
   for (const int bad : {7, 1'000'000'000, -5}) {
     std::vector<T> values{1, 2};
     std::vector<std::int32_t> rows{0, bad}, cols{0, 1};
-    const auto host_entries = coo_view<const T, std::int32_t>(values.data(), rows.data(),
-                                                              cols.data(), {3, 3}, 2);
+    const auto host_entries =
+        coo_view<const T, std::int32_t>(values.data(), rows.data(), cols.data(), {3, 3}, 2);
     const auto entries = copy_to(ctx, host_entries);
     EXPECT_THROW((void)to_csr(ctx, entries), bad_input);
     EXPECT_THROW((void)to_csc(ctx, entries), bad_input);
@@ -62,9 +62,9 @@ TYPED_TEST(FromTriplets, OrderThatIsNotThereIsFound) {
   const auto& ctx = TypeParam::context();
   std::vector<T> values{1, 2};
   std::vector<std::int32_t> rows{1, 0}, cols{0, 1};
-  const auto entries = copy_to(ctx, coo_view<const T, std::int32_t>(values.data(), rows.data(),
-                                                                    cols.data(), {3, 3}, 2,
-                                                                    facts{true, true}));
+  const auto entries =
+      copy_to(ctx, coo_view<const T, std::int32_t>(values.data(), rows.data(), cols.data(), {3, 3},
+                                                   2, facts{true, true}));
   EXPECT_THROW((void)to_csr(ctx, entries), bad_input);
 }
 
@@ -116,8 +116,8 @@ TYPED_TEST(Cast, WhatDoesNotFitIsNamed) {
   std::vector<double> values{1, 2};
   std::vector<std::int64_t> rowptr{0, 2}, colind{1, std::int64_t{1} << 40};
   const std::int64_t cols = (std::int64_t{1} << 40) + 1;
-  const auto a = copy_to(ctx, csr_view<const double, std::int64_t>(
-                                  values.data(), rowptr.data(), colind.data(), {1, cols}, 2));
+  const auto a = copy_to(ctx, csr_view<const double, std::int64_t>(values.data(), rowptr.data(),
+                                                                   colind.data(), {1, cols}, 2));
   EXPECT_THROW((void)(cast<double, std::int32_t, std::int32_t>(ctx, a)), bad_input);
 }
 

@@ -22,5 +22,4 @@ concept tensor = matrix<T> || vector<T>;
 template <class T>
 concept view = tensor<T> && !detail::owns<std::remove_cvref_t<T>>;
 
-
 } // namespace lacuna
