@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <lacuna/core/error.hpp>
+#include <lacuna/core/printable.hpp>
 
 namespace lacuna::io {
 namespace {
@@ -92,7 +93,8 @@ output_file::~output_file() {
 }
 
 void output_file::fail(const char* doing) const {
-  throw error(fmt::format("cannot {} {}: {}", doing, path_ == "-" ? "standard output" : path_,
+  throw error(fmt::format("cannot {} {}: {}", doing,
+                          path_ == "-" ? "standard output" : printable(path_),
                           std::strerror(errno)));
 }
 
