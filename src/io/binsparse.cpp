@@ -354,6 +354,9 @@ void write_binsparse(const host_context& ctx, output_file& file, const matrix_pa
                           static_cast<std::int64_t>(sizeof(O)) * a.rowptr().size() +
                               (static_cast<std::int64_t>(sizeof(I)) + value_bytes) * a.size());
   hdf5_writer out(file);
+  file.reserve(hdf5_room + static_cast<std::int64_t>(sizeof(O)) * a.rowptr().size() +
+               (static_cast<std::int64_t>(sizeof(I)) + std::max<std::int64_t>(value_bytes, 8)) *
+                   a.size());
   out.add_array("/pointers_to_1", type_in_memory<O>(), a.rowptr().data(), a.rowptr().size());
   progress.add(static_cast<std::int64_t>(sizeof(O)) * a.rowptr().size());
   out.add_array("/indices_1", type_in_memory<I>(), a.colind().data(), a.size());
@@ -381,6 +384,7 @@ void write_binsparse(const host_context& ctx, output_file& file, const matrix_pa
 template <class T>
 void write_binsparse_vector(const host_context&, output_file& file, vector_view<const T> v) {
   hdf5_writer out(file);
+  file.reserve(hdf5_room + static_cast<std::int64_t>(sizeof(T)) * v.size());
   out.add_array("/values", type_in_memory<T>(), v.data(), v.size());
   out.add_attribute(
       "/", "binsparse",

@@ -293,12 +293,14 @@ complex_file_matrix<T> read_complex(const host_context& ctx, const std::string& 
 template <class T, class I, class O>
 csr<T, I, O> read_csr(const host_context& ctx, const std::string& path,
                       const read_options& options) {
-  auto [matrix, about] = read<T>(ctx, path, options);
   return naming(shown_name(path), [&] {
+    auto entries = read_file<T>(ctx, path, options);
+    // A matrix with too many rows is not made first.
+    const index<I> shape{checked_cast<I>(entries.about.rows, "rows"),
+                         checked_cast<I>(entries.about.cols, "columns")};
+    auto matrix = assemble_file(ctx, std::move(entries), path, options.duplicates);
     return std::visit(
         [&]<class I2, class O2>(csr<T, I2, O2>&& a) -> csr<T, I, O> {
-          const index<I> shape{checked_cast<I>(a.shape().row, "rows"),
-                               checked_cast<I>(a.shape().col, "columns")};
           checked_cast<O>(a.size(), "the number of entries");
           auto [rowptr, colind, values] = std::move(a).release();
           return {shape,

@@ -130,6 +130,7 @@ void write_mat73(const host_context& ctx, output_file& file, const column_parts<
   constexpr std::size_t front = 512; // MATLAB's
   {
     hdf5_writer out(file, front);
+    file.reserve(hdf5_room + 8 * (a.shape().col + 1) + 16 * a.size());
     out.add_group("/A");
     out.add_attribute("/A", "MATLAB_class", "double");
     out.add_attribute("/A", "MATLAB_sparse", static_cast<std::uint64_t>(a.shape().row));

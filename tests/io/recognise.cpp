@@ -38,8 +38,10 @@ TEST(Recognise, ByBytesUnderAnyName) {
     if (ending == ".rb") continue; // has no sign but its name
     io::write(ctx, folder / ("a" + ending), a);
     const std::string bytes = contents(folder / ("a" + ending));
-    for (const std::string name : {"b", "b.mat", "b.mtx", "b.npz", "b.rb", "b.txt", "b.tar.gz"})
+    for (const std::string name : {"b", "b.mat", "b.mtx", "b.npz", "b.rb", "b.txt", "b.tar.gz"}) {
+      if (ending == ".bsp.h5" && name == "b.mat") continue; // HDF5: MATLAB 7.3 by its name
       expect_the_matrix(folder.with(name, bytes));
+    }
   }
   expect_refused(folder.with("a.txt", "plain"), "neither its name nor its first bytes");
 }
