@@ -38,7 +38,7 @@ CLI::Option* add_output(CLI::App& command, std::string& path, const std::string&
           [](const std::string& text) -> std::string {
             if (io::is_writable_name(text)) return {};
             return "no writer for '" + text +
-                   "': use .mtx, .mtx.gz, .mtx.zst, .npz, .mat or .bsp.h5, or - for standard "
+                   "': use .mtx, .mtx.gz, .mtx.zst, .npz, .mat, .bsp.h5 or .rb, or - for standard "
                    "output";
           },
           ""));

@@ -77,7 +77,7 @@ _lacuna_matrices() {
   COMPREPLY=()
   while IFS= read -r each; do
     case $each in
-      *.mtx | *.mtx.gz | *.mtx.zst | *.npz | *.mat | *.h5 | *.rb | *.rua | *.rsa | *.tar.gz)
+      *.mtx | *.mtx.gz | *.mtx.zst | *.mtx.bz2 | *.npz | *.npy | *.mat | *.h5 | *.rb | *.rua | *.rsa | *.tar.gz)
         COMPREPLY+=("$each") ;;
       *) if [[ -d $each ]]; then COMPREPLY+=("$each"); fi ;;
     esac

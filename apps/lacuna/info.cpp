@@ -4,6 +4,7 @@
 #include "common/exit.hpp"
 #include "common/text.hpp"
 #include "lacuna/command.hpp"
+#include <lacuna/core/printable.hpp>
 #include <lacuna/plan/statistics.hpp>
 
 namespace lacuna::app {
@@ -56,6 +57,8 @@ json as_json(const io::file_info& about, const facts_found& f) {
   return {{"command", "info"},
           {"matrix", about.file},
           {"file_format", about.format},
+          {"member", about.member.empty() ? json() : json(about.member)},
+          {"others", about.others},
           {"rows", s.rows},
           {"cols", s.cols},
           {"stored_entries", about.stored_entries},
@@ -125,14 +128,25 @@ void print_histogram(const talk& say, const matrix_statistics& s) {
   }
 }
 
+/// Which matrix of the file this is, and what else is there.
+void print_members(const talk& say, const io::file_info& about) {
+  constexpr std::size_t most = 8;
+  if (about.member.empty()) return;
+  say("  read          {}\n", printable(about.member));
+  for (std::size_t k = 0; k < std::min(about.others.size(), most); ++k)
+    say("  {:<14}{}\n", k == 0 ? "also there" : "", printable(about.others[k]));
+  if (about.others.size() > most) say("                and {} more\n", about.others.size() - most);
+}
+
 void print_text(const options& o, const io::file_info& about, const facts_found& f) {
   const matrix_statistics& s = f.s;
   if (o.quiet) {
-    fmt::print("{}: {}\n", about.file, human_shape(s.rows, s.cols, s.entries));
+    fmt::print("{}: {}\n", printable(about.file), human_shape(s.rows, s.cols, s.entries));
     return;
   }
   const talk say(o);
-  say("{}: {}\n", about.file, about.format);
+  say("{}: {}\n", printable(about.file), about.format);
+  print_members(say, about);
   say("  size          {} x {}, {} {}", s.rows, s.cols, s.entries,
       s.entries == 1 ? "entry" : "entries");
   if (s.entries != about.stored_entries) say(" ({} in the file)", about.stored_entries);

@@ -218,7 +218,8 @@ void add_spmv(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("spmv", "y = A x: time, GFLOP/s, share of the bandwidth");
   const auto s = std::make_shared<settings>();
   add_matrix(*command, s->matrix);
-  command->add_option("-x", s->x, "the vector; default: a fixed, seeded one")->option_text("FILE");
+  command->add_option("-x", s->x, "the vector (also .npy); default: a fixed, seeded one")
+      ->option_text("FILE");
   add_output(*command, s->y, "write y there; - is stdout");
   command->add_flag("--transpose", s->transposed, "y = A^T x");
   add_choice<storage>(*command, "--format", s->format,

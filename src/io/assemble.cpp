@@ -147,6 +147,9 @@ csr<T, I, O> finish(const host_context& ctx, csr<T, I, O> a, duplicate_rule rule
 template <class T, class I>
 any_csr<T> assemble_as(const host_context& ctx, triplets<T, I> t, const file_info& about,
                        duplicate_rule rule, const repeated_entry& repeated) {
+  if (!t.imaginary.empty())
+    throw unsupported("the values are complex, the matrix that is asked for is real", about.file,
+                      0);
   const bool general = about.structure == symmetry::general;
   const std::int64_t stored = t.rowind.size();
   const std::int64_t nnz =

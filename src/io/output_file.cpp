@@ -5,12 +5,14 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include <lacuna/core/error.hpp>
+#include <lacuna/core/printable.hpp>
 
 namespace lacuna::io {
 namespace {
@@ -92,8 +94,9 @@ output_file::~output_file() {
 }
 
 void output_file::fail(const char* doing) const {
-  throw failed(fmt::format("cannot {} {}: {}", doing, path_ == "-" ? "standard output" : path_,
-                           std::strerror(errno)));
+  throw failed(fmt::format("cannot {} {}: {}", doing,
+                          path_ == "-" ? "standard output" : printable(path_),
+                          std::strerror(errno)));
 }
 
 void output_file::write(std::string_view bytes) {
@@ -111,8 +114,22 @@ void output_file::write_at(std::int64_t position, std::string_view bytes) {
   }
 }
 
+void output_file::reserve(std::int64_t bytes) {
+  rlimit most{};
+  if (::getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+      most.rlim_cur < static_cast<rlim_t>(bytes)) {
+    errno = EFBIG;
+    fail("write");
+  }
+  if (::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0 && errno != EOPNOTSUPP &&
+      errno != ENOSYS && errno != EINVAL)
+    fail("write");
+}
+
 std::string output_file::name_for_libraries() {
-  if (direct_) return path_;
+  if (direct_ || path_ == "-")
+    throw failed(fmt::format("cannot write {}: this format needs a file, not a pipe or a device",
+                            path_ == "-" ? "standard output" : printable(path_)));
   if (temporary_.empty())
     put_name(); // HDF5 asks for the real path, which /proc/self/fd does not give
   return temporary_;
@@ -136,6 +153,8 @@ void output_file::put_name() {
 
 void output_file::commit() {
   if (path_ == "-" || direct_) return;
+  struct stat about {}; // what was reserved and not used goes back
+  if (::fstat(fd_, &about) != 0 || ::ftruncate(fd_, about.st_size) != 0) fail("write");
   if (::fsync(fd_) != 0) fail("write");
   if (temporary_.empty()) put_name();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write");

@@ -25,6 +25,9 @@ public:
   void write_at(std::int64_t position, std::string_view bytes);
   [[nodiscard]] std::int64_t size() const { return size_; } ///< bytes appended so far
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// Makes sure that the file can become so large, where the system can tell: libraries that
+  /// cannot write on are not to be trusted.
+  void reserve(std::int64_t bytes);
   /// A name under which a library may open the file for itself; write() must not be used then.
   [[nodiscard]] std::string name_for_libraries();
   /// Flushes to disk and renames.

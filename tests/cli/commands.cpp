@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "cli/program.hpp"
+#include "io/files.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -55,6 +56,30 @@ TEST_F(Cli, InfoForPeople) {
                             "  size          3 x 3, 5 entries (4 in the file)\n"));
   EXPECT_TRUE(has(r.out, "            2-3 │████████████████████████████████████████ 2\n"));
   EXPECT_EQ(run({"info", "s.mtx", "--quiet"}).out, "s.mtx: 3 x 3, 5 entries\n");
+}
+
+TEST_F(Cli, InfoTellsWhichMatrixItRead) {
+  const std::string archive = data_folder / "odd/archive.tar.gz";
+  const auto r = run({"info", archive});
+  if (r.err.find("build again") != std::string::npos) GTEST_SKIP() << r.err;
+  EXPECT_TRUE(has(r.out, "\n  read          archive/archive.mtx\n  also there    archive/"))
+      << r.out << r.err;
+  const json found = run({"info", data_folder / "odd/scipy_problem.mat", "--json"}).json();
+  EXPECT_EQ(found["member"], "Problem.A");
+  EXPECT_FALSE(found["others"].empty());
+  write("s.mtx", small_symmetric);
+  EXPECT_TRUE(run({"info", "s.mtx", "--json"}).json()["member"].is_null());
+}
+
+TEST_F(Cli, StandardInputMayBePacked) {
+  for (const std::string name :
+       {"gz_two_members.mtx.gz", "zst.mtx.zst", "bz2.mtx.bz2", "archive.tar.gz", "scipy_csr.npz"}) {
+    const std::string file = data_folder / "odd" / name;
+    const auto r = run({"info", "-", "--json"}, {.input = contents(file)});
+    if (r.out.find("build again") != std::string::npos) continue; // without its library
+    EXPECT_EQ(r.code, 0) << name << r.out;
+    EXPECT_EQ(r.json()["nnz"], run({"info", file, "--json"}).json()["nnz"]);
+  }
 }
 
 TEST_F(Cli, InfoOfEmptyAndOddShapes) {
@@ -115,6 +140,17 @@ TEST_F(Cli, ComplexValues) {
   };
   EXPECT_EQ(kept("real"), "1 1 1\n1 1 3\n");
   EXPECT_EQ(kept("abs"), "1 1 1\n1 1 5\n");
+}
+
+TEST_F(Cli, ConvertKeepsComplexValues) {
+  const std::string text =
+      "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 3 0\n2 1 0.1 -4\n";
+  write("c.mtx", text);
+  EXPECT_EQ(run({"convert", "c.mtx", "-o", "c.rb"}).code, 0);
+  const auto r = run({"convert", "c.rb", "-o", "d.mtx"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(without_comments(read("d.mtx")), without_comments(text));
+  EXPECT_EQ(run({"info", "d.mtx"}).code, 3);
 }
 
 TEST_F(Cli, ConvertKeepsFieldAndSymmetry) {
@@ -240,6 +276,17 @@ TEST_F(Cli, Spmv) {
   const auto wrong = run({"spmv", "a.mtx", "-x", "z.mtx"});
   EXPECT_EQ(wrong.code, 3);
   EXPECT_TRUE(has(wrong.err, "(2)"));
+}
+
+TEST_F(Cli, SpmvTakesVectorsOfNumpy) {
+  write("s.mtx", small_symmetric); // 2 -1 0 / -1 0 0 / 0 0 4
+  std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }";
+  header.resize(117, ' ');
+  write("x.npy", std::string("\x93NUMPY\1\0\x76\0", 10) + header + "\n" +
+                     std::string("\1\0\0\0\2\0\0\0\3\0\0\0", 12));
+  const auto r = run({"spmv", "s.mtx", "-x", "x.npy", "-o", "y.mtx", "--repeat", "1"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(without_comments(read("y.mtx")), "3 1\n0\n-1\n12\n");
 }
 
 TEST_F(Cli, SpmvSaysWhichVectorItTook) {
