@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "io/output_file.hpp"
 #include "io/text.hpp"
 
 namespace lacuna::io {
@@ -35,6 +36,11 @@ file_kind kind_of_name(const std::string& path) {
   if (ends_with_any(name, {".tar.gz", ".tgz", ".tar", ".tar.zst"})) return file_kind::archive;
   if (is_rutherford_boeing_name(name)) return file_kind::rutherford_boeing;
   return file_kind::unknown;
+}
+
+file_kind kind_to_write(const std::string& path) {
+  const file_kind named = kind_of_name(path);
+  return named == file_kind::unknown && is_pipe_or_device(path) ? file_kind::matrix_market : named;
 }
 
 bool is_hdf5(std::span<const char> file) {

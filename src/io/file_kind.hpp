@@ -17,6 +17,8 @@ enum class file_kind {
 };
 
 file_kind kind_of_name(const std::string& path);
+/// The same for a file to write: pipes and devices of no known ending get Matrix Market.
+file_kind kind_to_write(const std::string& path);
 file_kind kind_of_bytes(std::span<const char> file);
 /// Whether there is a writer for it.
 constexpr bool is_writable_kind(file_kind kind) {

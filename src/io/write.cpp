@@ -20,6 +20,12 @@ namespace {
                   0);
 }
 
+/// Archives and HDF5 go back to what they have written.
+output_file::access access_for(file_kind kind) {
+  return kind == file_kind::matrix_market ? output_file::access::in_order
+                                          : output_file::access::anywhere;
+}
+
 /// The lower triangle alone says all only if this holds, bit by bit. Costs two transpositions,
 /// which also sort the rows.
 template <class T, class I, class O>
@@ -47,7 +53,7 @@ void require_structure(const host_context& ctx, csr_view<const T, I, O> a, symme
 template <class T, class I, class O>
 void write(const host_context& ctx, const std::string& path, csr_view<const T, I, O> a,
            const write_options& options) {
-  const file_kind kind = kind_of_name(path);
+  const file_kind kind = kind_to_write(path);
   if (!is_writable_kind(kind)) throw_unknown_ending(path);
   write_options o = options;
   if (o.values == field::complex) o.values = field::real;
@@ -55,7 +61,7 @@ void write(const host_context& ctx, const std::string& path, csr_view<const T, I
   if (kind == file_kind::matrix_market || kind == file_kind::binsparse)
     require_structure(ctx, a, o.structure);
   const compression packed = packing_of_name(path);
-  output_file file(path);
+  output_file file(path, access_for(kind));
   switch (kind) {
   case file_kind::npz: write_npz(ctx, file, a, o); break;
   case file_kind::mat: write_mat(ctx, file, a, o); break;
@@ -67,11 +73,11 @@ void write(const host_context& ctx, const std::string& path, csr_view<const T, I
 
 template <class T>
 void write_vector(const host_context& ctx, const std::string& path, vector_view<const T> v) {
-  const file_kind kind = kind_of_name(path);
+  const file_kind kind = kind_to_write(path);
   if (!is_writable_kind(kind)) throw_unknown_ending(path);
   if (kind == file_kind::matrix_market || kind == file_kind::binsparse) {
     const compression packed = packing_of_name(path);
-    output_file file(path);
+    output_file file(path, access_for(kind));
     if (kind == file_kind::matrix_market)
       write_matrix_market_vector(ctx, file, v, packed);
     else
