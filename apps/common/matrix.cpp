@@ -52,10 +52,12 @@ io::file_matrix<T> load_matrix(const host_context& ctx, const std::string& name,
     progress_bar bar("reading " + name, progress_bar::unit::bytes, show_progress);
     io::read_options watched = options;
     watched.progress = bar.callback();
-    return io::read<T>(ctx, name, watched);
+    return naming(name == "-" ? "standard input" : name,
+                  [&] { return io::read<T>(ctx, name, watched); });
   }
   const progress_bar bar("generating " + name, progress_bar::unit::entries, show_progress);
-  io::file_matrix<T> result{generate_any<T>(ctx, std::string_view(name).substr(4)), {}};
+  io::file_matrix<T> result{
+      naming(name, [&] { return generate_any<T>(ctx, std::string_view(name).substr(4)); }), {}};
   result.about.file = name;
   result.about.format = "generated";
   std::visit(

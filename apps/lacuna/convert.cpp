@@ -42,7 +42,7 @@ void write_complex(const options& o, const host_context& ctx, const settings& s,
 }
 
 int run(const options& o, const settings& s) {
-  require_one_result(o, s.output);
+  require_output(o, s.output);
   const host_context ctx = host_only(o);
   return with_values(o.values, [&](auto zero) {
     using T = decltype(zero);
@@ -61,7 +61,7 @@ int run(const options& o, const settings& s) {
         loaded.real);
     const double write_seconds = writing.seconds();
     const auto& about = loaded.about;
-    talk(o, s.output)("{} -> {}: {}; {} in {}, written in {}\n", s.matrix, s.output,
+    talk(o, s.output)("{} -> {}: {}; {} in {}, written in {}\n", shown(s.matrix), shown(s.output),
                       human_shape(about.rows, about.cols, entries),
                       s.matrix.starts_with("gen:") ? "generated" : "read",
                       human_seconds(read_seconds), human_seconds(write_seconds));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "io/output_file.hpp"
 #include "io/tar.hpp"
 #include "io/text.hpp"
 
@@ -65,15 +66,18 @@ file_kind kind_of_name(const std::string& path) {
   return file_kind::unknown;
 }
 
-bool has_writer(const std::string& path) {
-  std::string name = lower_case(path);
-  switch (kind_of_name(path)) {
-  case file_kind::matrix_market: return !name.ends_with(".bz2");
-  case file_kind::rutherford_boeing: return name.ends_with(".rb");
+file_kind kind_to_write(const std::string& path) {
+  const std::string name = lower_case(path);
+  const file_kind named = kind_of_name(path);
+  switch (named) {
+  case file_kind::matrix_market: return name.ends_with(".bz2") ? file_kind::unknown : named;
+  case file_kind::rutherford_boeing: return name.ends_with(".rb") ? named : file_kind::unknown;
   case file_kind::npz:
   case file_kind::mat:
-  case file_kind::binsparse: return true;
-  default: return false;
+  case file_kind::binsparse: return named;
+  case file_kind::unknown:
+    return is_pipe_or_device(path) ? file_kind::matrix_market : file_kind::unknown;
+  default: return file_kind::unknown;
   }
 }
 

@@ -26,8 +26,9 @@ inline constexpr std::size_t kind_bytes = 1024;
 /// By the bytes, else by the name; a comment at the begin makes Matrix Market of what has neither.
 file_kind kind_of(const std::string& path, std::span<const char> first);
 
-/// Whether there is a writer for what the name says.
-bool has_writer(const std::string& path);
+/// What a file of this name is written as; `unknown` if there is no writer for it. Pipes and
+/// devices of no known ending get Matrix Market.
+file_kind kind_to_write(const std::string& path);
 /// HDF5's signature, at the begin or behind the 512 bytes that MATLAB puts before it.
 bool is_hdf5(std::span<const char> file);
 /// The header of a variable of MATLAB's version 4, which has no signature.

@@ -342,7 +342,9 @@ array<T> read_vector(const host_context& ctx, const std::string& path,
 }
 
 bool is_readable_name(const std::string& path) { return kind_of_name(path) != file_kind::unknown; }
-bool is_writable_name(const std::string& path) { return has_writer(path); }
+bool is_writable_name(const std::string& path) {
+  return kind_to_write(path) != file_kind::unknown;
+}
 
 #define LACUNA_INSTANTIATE(T)                                                                      \
   template file_triplets<T> read_triplets(const host_context&, const std::string&,                 \

@@ -22,6 +22,12 @@ namespace {
                   0);
 }
 
+/// Archives and HDF5 go back to what they have written.
+output_file::access access_for(file_kind kind) {
+  return kind == file_kind::matrix_market ? output_file::access::in_order
+                                          : output_file::access::anywhere;
+}
+
 /// The lower triangle alone says all only if this holds, bit by bit. Costs two transpositions,
 /// which also sort the rows.
 template <class T, class I, class O>
@@ -54,12 +60,12 @@ void require_structure(const host_context& ctx, const matrix_parts<T, I, O>& a, 
 template <class T, class I, class O>
 void write_parts(const host_context& ctx, const std::string& path, const matrix_parts<T, I, O>& a,
                  const write_options& o) {
-  const file_kind kind = kind_of_name(path);
-  if (!has_writer(path)) throw_unknown_ending(path);
+  const file_kind kind = kind_to_write(path);
+  if (kind == file_kind::unknown) throw_unknown_ending(path);
   if (kind != file_kind::npz && kind != file_kind::mat)
     require_structure(ctx, a, o.structure, path);
   const compression packed = packing_of_name(path);
-  output_file file(path);
+  output_file file(path, access_for(kind));
   naming(path == "-" ? "standard output" : path, [&] {
     switch (kind) {
     case file_kind::npz: write_npz(ctx, file, a, o); break;
@@ -99,11 +105,11 @@ void write_complex(const host_context& ctx, const std::string& path, csr_view<co
 
 template <class T>
 void write_vector(const host_context& ctx, const std::string& path, vector_view<const T> v) {
-  const file_kind kind = kind_of_name(path);
-  if (!has_writer(path)) throw_unknown_ending(path);
+  const file_kind kind = kind_to_write(path);
+  if (kind == file_kind::unknown) throw_unknown_ending(path);
   if (kind == file_kind::matrix_market || kind == file_kind::binsparse) {
     const compression packed = packing_of_name(path);
-    output_file file(path);
+    output_file file(path, access_for(kind));
     if (kind == file_kind::matrix_market)
       write_matrix_market_vector(ctx, file, v, packed);
     else

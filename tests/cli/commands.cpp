@@ -1,4 +1,5 @@
 // What each command does, on matrices small enough to know the answer.
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -214,6 +215,7 @@ TEST_F(Cli, Multiply) {
                            "--verify", "--json", "-o", std::string(method) + ".mtx"})
                           .json();
     EXPECT_EQ(made["method"], method);
+    EXPECT_GT(made["verify_error"], 0);
     EXPECT_LE(made["verify_error"], 1);
   }
   EXPECT_EQ(read("adaptive.mtx"), read("expand-sort.mtx"));
@@ -305,6 +307,11 @@ TEST_F(Cli, SpmvVerifies) {
     const auto r = run({"spmv", "gen:rmat:scale=10", "--verify", "--precision", precision});
     EXPECT_EQ(r.code, 0);
     EXPECT_TRUE(has(r.out, "✓ largest error "));
+    // Rounding is seen, so what is compared was computed twice.
+    const json found =
+        run({"spmv", "gen:rmat:scale=10", "--verify", "--precision", precision, "--json"}).json();
+    EXPECT_GT(found["verify_error"], 0);
+    EXPECT_LE(found["verify_error"], 1);
   }
 }
 
@@ -313,6 +320,15 @@ TEST_F(Cli, DemoTakesFilesToo) {
   const json found = run({"demo", "s.mtx", "--json"}).json();
   EXPECT_EQ(found["nnz"], 5);
   EXPECT_EQ(found["passed"], true);
+  std::vector<std::string> steps;
+  for (const json& step : found["steps"]) {
+    EXPECT_TRUE(step["passed"].get<bool>()) << step;
+    EXPECT_LE(step["verify_error"], 1) << step;
+    if (step["engine"] == "host") steps.push_back(step["step"]);
+  }
+  for (const char* each :
+       {"csr → coo", "B = Aᵀ", "y = A x", "y = A x, planned", "C = A + Aᵀ", "C = A Aᵀ", "2-norm"})
+    EXPECT_EQ(std::count(steps.begin(), steps.end(), each), 1) << each;
 }
 
 TEST_F(Cli, SpyInTheTerminal) {
@@ -341,24 +357,64 @@ TEST_F(Cli, SpyAsSvg) {
   EXPECT_TRUE(has(svg, ">a&lt;b&gt;.mtx</text>"));
   EXPECT_TRUE(has(svg, ">3 x 3, 5 entries</text>"));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
-  // The longer side as asked for, and a shorter one that can be seen.
-  const json flat =
-      run({"spy", "gen:dense:n=1,m=5000", "-o", "b.svg", "--size", "480", "--json"}).json();
-  EXPECT_EQ(flat["width"], 480);
-  EXPECT_EQ(flat["height"], 20);
+  EXPECT_TRUE(has(svg, " height=\"1024\""));
+  // A number at each edge of a row and of a column.
+  for (const char* number : {"0", "1", "2", "3"}) {
+    const std::string mark = std::string(">") + number + "</text>";
+    const auto first = svg.find(mark);
+    ASSERT_NE(first, std::string::npos);
+    EXPECT_NE(svg.find(mark, first + 1), std::string::npos) << number;
+  }
+  EXPECT_EQ(run({"spy", "gen:tridiagonal:n=20000", "-o", "b.svg"}).code, 0);
+  EXPECT_TRUE(has(read("b.svg"), ">20k</text>"));
+}
+
+/// Width and height that a PNG has in its header.
+std::pair<int, int> png_size(const std::string& png) {
+  const auto number = [&](std::size_t at) {
+    return static_cast<unsigned char>(png[at + 2]) * 256 + static_cast<unsigned char>(png[at + 3]);
+  };
+  return {number(16), number(20)};
+}
+
+TEST_F(Cli, SpyHasTheSizeAskedFor) {
+  for (const std::string matrix :
+       {"gen:poisson2d:n=40", "gen:dense:n=1,m=5000", "gen:dense:n=5000,m=1", "gen:dense:n=3,m=3",
+        "gen:dense:n=0,m=0", "gen:lp:rows=50,cols=700", "gen:uniform:rows=700,cols=50,per_row=3"})
+    for (const int size : {16, 100, 239, 240, 500, 1024}) {
+      SCOPED_TRACE(matrix + " " + std::to_string(size));
+      const auto r = run({"spy", matrix, "-o", "a.svg", "--size", std::to_string(size), "--json"});
+      ASSERT_EQ(r.code, 0) << r.out;
+      const json found = r.json();
+      const int width = found["width"], height = found["height"];
+      EXPECT_EQ(std::max(width, height), size);
+      EXPECT_GE(std::min(width, height), size / 24);
+      EXPECT_TRUE(has(read("a.svg"), "width=\"" + std::to_string(width) + "\" height=\"" +
+                                         std::to_string(height) + "\""));
+#ifdef LACUNA_HAS_PNG
+      const json png =
+          run({"spy", matrix, "-o", "a.png", "--size", std::to_string(size), "--json"}).json();
+      EXPECT_EQ(png_size(read("a.png")), std::pair(width, height));
+      EXPECT_EQ(png["width"], width);
+#endif
+    }
 }
 
 TEST_F(Cli, SpyAsPng) {
-  const auto r = run({"spy", "gen:poisson2d:n=40", "-o", "a.png", "--size", "200"});
+  const auto r = run({"spy", "gen:poisson2d:n=40", "-o", "a.png", "--size", "300"});
 #ifdef LACUNA_HAS_PNG
   EXPECT_EQ(r.code, 0);
-  const std::string png = read("a.png");
-  EXPECT_TRUE(png.starts_with("\x89PNG\r\n\x1a\n"));
-  const auto side = [&](std::size_t at) {
-    return static_cast<unsigned char>(png[at + 2]) * 256 + static_cast<unsigned char>(png[at + 3]);
+  EXPECT_TRUE(read("a.png").starts_with("\x89PNG\r\n\x1a\n"));
+  EXPECT_TRUE(has(r.out, " x 300 pixels -> a.png"));
+  // The caption has the name; where there is no room for text, names make no difference.
+  write("one.mtx", small_symmetric);
+  write("two.mtx", small_symmetric);
+  const auto picture = [&](const std::string& name, const std::string& size) {
+    EXPECT_EQ(run({"spy", name, "-o", "b.png", "--size", size}).code, 0);
+    return read("b.png");
   };
-  EXPECT_EQ(side(16), 200 + 32);
-  EXPECT_EQ(side(20), 200 + 32);
+  EXPECT_NE(picture("one.mtx", "300"), picture("two.mtx", "300"));
+  EXPECT_EQ(picture("one.mtx", "200"), picture("two.mtx", "200"));
 #else
   EXPECT_EQ(r.code, 2);
   EXPECT_TRUE(has(r.err, "libpng-dev"));
