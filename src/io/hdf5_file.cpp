@@ -294,7 +294,7 @@ hdf5_writer::hdf5_writer(output_file& file, std::size_t front) {
 }
 
 void hdf5_writer::require(bool good, const char* doing) const {
-  if (!good) throw error(fmt::format("HDF5 cannot {}: {}", doing, session_.reason()));
+  if (!good) throw failed(fmt::format("HDF5 cannot {}: {}", doing, session_.reason()));
 }
 
 void hdf5_writer::add_group(const std::string& path) {

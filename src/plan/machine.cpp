@@ -80,7 +80,7 @@ void require_end(const char* at, const char* end, const std::string& file, int l
   if (at != end) throw bad_input("more follows the last number", file, line);
 }
 [[noreturn]] void fail_to_write(const std::string& file, const std::string& why) {
-  throw error(detail::at_file("cannot write: " + why, file, 0));
+  throw failed(detail::at_file("cannot write: " + why, file, 0));
 }
 
 } // namespace
