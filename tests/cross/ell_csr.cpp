@@ -36,7 +36,6 @@ protected:
 TYPED_TEST_SUITE(EllCsr, all_configs, config_name);
 
 TYPED_TEST(EllCsr, HoldsTheMatrix) {
-  const host_context host_ctx;
   TestFixture::for_each_case([&](const auto& host, const auto& e) {
     check(TypeParam::context(), e);
     const auto back = to_csr(TypeParam::context(), e);
@@ -49,10 +48,10 @@ TYPED_TEST(EllCsr, HoldsTheMatrix) {
   });
 }
 
-TYPED_TEST(EllCsr, HostAndDeviceMakeTheSame) {
+TYPED_TEST(EllCsr, IsMadeAsByOneThreadOfTheHost) {
   TypeParam::for_each_matrix([&](const triplets& m) {
     for (const auto& options : thresholds) {
-      const host_context host;
+      const host_context host({1});
       const auto here = to_ell_csr(host, TypeParam::host_csr(m), options);
       const auto there =
           copy_to(host, to_ell_csr(TypeParam::context(), TypeParam::put_csr(m), options));

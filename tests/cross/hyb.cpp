@@ -36,8 +36,8 @@ TYPED_TEST(Hyb, HoldsTheMatrix) {
   });
 }
 
-TYPED_TEST(Hyb, HostAndDeviceMakeTheSame) {
-  const host_context ctx;
+TYPED_TEST(Hyb, IsMadeAsByOneThreadOfTheHost) {
+  const host_context ctx({1});
   TestFixture::for_each_case([&](const auto& host, const auto& h) {
     const auto here = to_hyb(ctx, host, {h.width}); // 0 is the rule's, or the widest there is
     EXPECT_EQ(here.width, h.width);
@@ -53,7 +53,7 @@ TYPED_TEST(Hyb, Multiplies) {
   const auto& ctx = TypeParam::context();
   TestFixture::for_each_sum([&](const auto& host, const auto& h) {
     const auto x = random_vector<T>(host.shape().col, 1), z = random_vector<T>(host.shape().row, 2);
-    const auto x_there = TypeParam::put(x);
+    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
     multiply(ctx, h, x_there, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
@@ -65,7 +65,7 @@ TYPED_TEST(Hyb, Multiplies) {
     EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, host, false, x, 0.25, z)));
     const auto in_place = host_vector(y);
     y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, scaled(-1.5, h), x_there, scaled(0.25, TypeParam::put(z)), y);
+    multiply(ctx, scaled(-1.5, h), x_there, scaled(0.25, z_there), y);
     EXPECT_TRUE(same(host_vector(y), in_place));
   });
 }

@@ -78,11 +78,11 @@ TYPED_TEST(PackedCsr, ThereAndBack) {
 
 TYPED_TEST(PackedCsr, CopiesAreTheSame) {
   const auto& ctx = TypeParam::context();
-  const host_context host_ctx;
+  const host_context host_ctx({1});
   TestFixture::for_each_packed([&](const auto& host, const auto&, const auto& packed) {
     const auto there = copy_to(host_ctx, packed);
     EXPECT_TRUE(same_matrix(to_csr(host_ctx, there), host));
-    // Made on the host and carried over: the same chunks, byte for byte.
+    // Made by one thread of the host and carried over: the same chunks, byte for byte.
     const auto made_here = to_packed_csr(host_ctx, host);
     const auto carried = copy_to(ctx, made_here);
     EXPECT_EQ(host_vector(carried.view().columns()), host_vector(packed.view().columns()));
