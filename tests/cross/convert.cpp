@@ -129,7 +129,7 @@ TYPED_TEST(Convert, ToDense) {
                    : 4 * double{std::numeric_limits<T>::epsilon()};
     for (const layout l : {layout::row_major, layout::column_major}) {
       const auto expect_dense = [&](const auto& d, const char* from) {
-        EXPECT_EQ(d.order(), l);
+        EXPECT_EQ(d.layout(), l);
         EXPECT_EQ(d.shape(), (index<std::int64_t>{m.rows, m.cols}));
         const auto host = copy_to(default_context<space::host>(), d);
         std::vector<T> elements;

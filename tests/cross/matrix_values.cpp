@@ -86,7 +86,7 @@ TYPED_TEST(MatrixValues, CopyDense) {
     dense<T> d(default_context<space::host>(), {17, 5}, l);
     for (std::int64_t k = 0; k < d.values().size(); ++k) d.values()[k] = static_cast<T>(k);
     const auto there = copy_to(ctx, d);
-    EXPECT_EQ(there.order(), l);
+    EXPECT_EQ(there.layout(), l);
     const auto back = copy_to(default_context<space::host>(), there);
     EXPECT_EQ(back.shape(), d.shape());
     EXPECT_TRUE(same(host_vector(back.values()), host_vector(d.values())));
