@@ -10,7 +10,7 @@ TYPED_TEST_SUITE(MultiplyTransposed, all_configs, config_name);
 TYPED_TEST(MultiplyTransposed, Plain) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().row, 1);
@@ -24,18 +24,19 @@ TYPED_TEST(MultiplyTransposed, Plain) {
 TYPED_TEST(MultiplyTransposed, ScaledWithAddend) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().row, 2);
     const auto z = random_vector<T>(host.shape().col, 3);
-    const auto x_there = TypeParam::put(x);
+    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().col));
-    multiply(ctx, scaled(1.5, transposed(a)), x_there, scaled(-0.4, TypeParam::put(z)), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, -0.4, z)));
+    const double beta = scalar(-0.4);
+    multiply(ctx, scaled(1.5, transposed(a)), x_there, scaled(beta, z_there), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, beta, z)));
     y = TypeParam::put(z);
-    multiply(ctx, transposed(scaled(1.5, a)), x_there, scaled(-0.4, y), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, -0.4, z)));
+    multiply(ctx, transposed(scaled(1.5, a)), x_there, scaled(beta, y), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, beta, z)));
     y = TypeParam::put(all_nan<T>(host.shape().col));
     multiply(ctx, transposed(a), scaled(-3, x_there), scaled(0, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-3, host, true, x)));
@@ -45,12 +46,12 @@ TYPED_TEST(MultiplyTransposed, ScaledWithAddend) {
 TYPED_TEST(MultiplyTransposed, Inspected) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().row, 4);
     const auto z = random_vector<T>(host.shape().col, 5);
-    const auto x_there = TypeParam::put(x);
+    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().col));
     const auto info = multiply_inspect(ctx, transposed(a), x_there, y);
     EXPECT_EQ(info.shape().row, host.shape().col);
@@ -58,15 +59,16 @@ TYPED_TEST(MultiplyTransposed, Inspected) {
     EXPECT_GE(info.bytes(), a.values().size() * sizeof(T));
     multiply(ctx, info, transposed(a), x_there, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, true, x)));
-    multiply(ctx, info, scaled(0.6, transposed(a)), x_there, scaled(2, TypeParam::put(z)), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(0.6, host, true, x, 2, z)));
+    const double alpha = scalar(0.6);
+    multiply(ctx, info, scaled(alpha, transposed(a)), x_there, scaled(2, z_there), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(alpha, host, true, x, 2, z)));
   });
 }
 
 TYPED_TEST(MultiplyTransposed, SpecialValuesInX) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = special_vector<T>(host.shape().row, 6);
@@ -99,7 +101,7 @@ TYPED_TEST(MultiplyTransposed, TwiceIsPlain) {
 TYPED_TEST(MultiplyTransposed, Csc) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csc(m);
     const auto x = random_vector<T>(host.shape().col, 9);

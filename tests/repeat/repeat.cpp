@@ -203,7 +203,7 @@ protected:
 private:
   static context<C::memory_space> another_context() {
     if constexpr (C::memory_space == space::host)
-      return C::context();
+      return host_context(host_options{.threads = C::context().threads()});
     else
       return context<C::memory_space>();
   }
