@@ -20,6 +20,7 @@
 #include <lacuna/op/copy.hpp>
 #include <lacuna/op/csr_k.hpp>
 #include <lacuna/op/ell_csr.hpp>
+#include <lacuna/op/galerkin.hpp>
 #include <lacuna/op/hyb.hpp>
 #include <lacuna/op/multiply.hpp>
 #include <lacuna/op/operand.hpp>
