@@ -174,6 +174,7 @@ void become_server(int socket, bytes_view file, const std::string& name) {
 } // namespace
 
 hdf5_remote::hdf5_remote(bytes_view file, const std::string& name) : bytes_(file), name_(name) {
+  load_hdf5(name); // here, not in each process of its own
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw failed(std::string("cannot make a socket: ") + std::strerror(errno));

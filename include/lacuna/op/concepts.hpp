@@ -22,8 +22,4 @@ concept tensor = matrix<T> || vector<T>;
 template <class T>
 concept view = tensor<T> && !detail::owns<std::remove_cvref_t<T>>;
 
-/// Types of a tensor, as the C++ Sparse BLAS names them.
-template <tensor T>
-using tensor_scalar_t = typename detail::const_view_t<std::remove_cvref_t<T>>::scalar_type;
-
 } // namespace lacuna

@@ -15,8 +15,13 @@
 
 namespace lacuna {
 
+namespace detail {
+/// Makes this namespace one where const_view of a matrix_opt is looked for.
+struct optimised_view {};
+} // namespace detail
+
 /// M: a csr_view or csc_view.
-template <class M> class matrix_opt {
+template <class M> class matrix_opt : public detail::optimised_view {
 public:
   using scalar_type = typename M::scalar_type;
   using index_type = typename M::index_type;

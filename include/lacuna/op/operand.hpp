@@ -287,6 +287,12 @@ template <class X> const auto& default_context_for() {
   return default_context<const_view_t<X>::memory_space>();
 }
 
+template <class V> auto values_data(const V& v) {
+  if constexpr (requires { v.values(); })
+    return v.values().data();
+  else
+    return v.data();
+}
 /// Whether Y can be an output.
 template <class Y> inline constexpr bool is_writable = requires(Y&& y) {
   mutable_view(std::forward<Y>(y));

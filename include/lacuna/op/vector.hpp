@@ -55,14 +55,16 @@ template <space S, class X, class Y> auto dot(const context<S>& ctx, const X& x,
   const auto x_view = detail::const_view(x);
   const auto y_view = detail::const_view(y);
   using T = typename decltype(x_view)::scalar_type;
-  static_assert(std::is_same_v<T, typename decltype(y_view)::scalar_type>,
-                "lacuna: operands differ in value type (float, double)");
   detail::require_same_space<S, decltype(x_view), decltype(y_view)>();
-  detail::require_same_size("dot", "x", x_view.size(), "y", y_view.size());
-  if constexpr (S == space::host)
-    return cpu::dot<T>(ctx, x_view, y_view);
-  else
-    return gpu::dot<T>(ctx, x_view, y_view);
+  detail::require_same_value<T, decltype(y_view)>();
+  if constexpr (detail::are_in<S, decltype(x_view), decltype(y_view)> &&
+                detail::are_of<T, decltype(y_view)>) {
+    detail::require_same_size("dot", "x", x_view.size(), "y", y_view.size());
+    if constexpr (S == space::host)
+      return cpu::dot<T>(ctx, x_view, y_view);
+    else
+      return gpu::dot<T>(ctx, x_view, y_view);
+  }
 }
 template <class X, class Y>
   requires(!detail::is_context<X>)
@@ -71,17 +73,23 @@ auto dot(const X& x, const Y& y) { return dot(detail::default_context_for<X>(), 
 /// y = alpha x + beta y. x and y are the same memory or do not overlap.
 template <space S, class X, class Y>
 void axpby(const context<S>& ctx, double alpha, const X& x, double beta, Y&& y) {
-  const auto x_view = detail::const_view(x);
-  const auto y_view = detail::mutable_view(std::forward<Y>(y));
-  using T = typename decltype(x_view)::scalar_type;
-  static_assert(std::is_same_v<T, typename decltype(y_view)::scalar_type>,
-                "lacuna: operands differ in value type (float, double)");
-  detail::require_same_space<S, decltype(x_view), decltype(y_view)>();
-  detail::require_same_size("axpby", "x", x_view.size(), "y", y_view.size());
-  if constexpr (S == space::host)
-    cpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
-  else
-    gpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
+  constexpr bool can_write = detail::is_writable<Y>;
+  static_assert(can_write, "lacuna: the result must be writable and must outlive the call");
+  if constexpr (can_write) {
+    const auto x_view = detail::const_view(x);
+    const auto y_view = detail::mutable_view(std::forward<Y>(y));
+    using T = typename decltype(x_view)::scalar_type;
+    detail::require_same_space<S, decltype(x_view), decltype(y_view)>();
+    detail::require_same_value<T, decltype(y_view)>();
+    if constexpr (detail::are_in<S, decltype(x_view), decltype(y_view)> &&
+                  detail::are_of<T, decltype(y_view)>) {
+      detail::require_same_size("axpby", "x", x_view.size(), "y", y_view.size());
+      if constexpr (S == space::host)
+        cpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
+      else
+        gpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
+    }
+  }
 }
 template <class X, class Y> void axpby(double alpha, const X& x, double beta, Y&& y) {
   axpby(detail::default_context_for<X>(), alpha, x, beta, std::forward<Y>(y));
