@@ -94,7 +94,8 @@ private:
                                                                        false, 2, -0.5, view(z_)));
         });
     array<T, S> w(ctx_, a_.shape().col);
-    const auto transposed_info = multiply_inspect(ctx_, transposed(a_), z_there_, w);
+    const auto transposed_info =
+        multiply_inspect(ctx_, transposed(a_), z_there_, w, {.values_stay = true});
     numeric(
         "y = Aᵀ x, inspected", bytes,
         [&] { multiply(ctx_, transposed_info, transposed(a_), z_there_, w); },

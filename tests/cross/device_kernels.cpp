@@ -21,7 +21,6 @@ protected:
   /// An inspection that says: so many lanes a row.
   template <class A> static operation_info_t forced(const A& a, int lanes) {
     auto result = std::make_shared<inspection>();
-    result->rowptr = a.rowptr().data();
     result->nnz = a.size();
     result->kernel = {spmv_method::rows, lanes};
     return {std::move(result), {a.shape().row, a.shape().col}};

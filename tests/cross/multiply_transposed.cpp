@@ -56,7 +56,7 @@ TYPED_TEST(MultiplyTransposed, Inspected) {
     const auto info = multiply_inspect(ctx, transposed(a), x_there, y);
     EXPECT_EQ(info.shape().row, host.shape().col);
     EXPECT_EQ(info.shape().col, host.shape().row);
-    EXPECT_GE(info.bytes(), a.values().size() * sizeof(T));
+    EXPECT_GE(info.bytes(), a.colind().size() * sizeof(typename TypeParam::index));
     multiply(ctx, info, transposed(a), x_there, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, true, x)));
     const double alpha = scalar(0.6);
@@ -119,6 +119,26 @@ TYPED_TEST(MultiplyTransposed, Csc) {
     auto v = TypeParam::put(w);
     multiply(ctx, transposed(a), TypeParam::put(u), scaled(0.5, v), v);
     EXPECT_TRUE(within(host_vector(v), expected_product(1, host, true, u, 0.5, w)));
+  });
+}
+
+TYPED_TEST(MultiplyTransposed, AnInspectionSeesChangedValues) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    auto a = TypeParam::put_csr(m);
+    const auto x = random_vector<T>(m.rows, 1);
+    const auto x_there = TypeParam::put(x);
+    auto y = TypeParam::put(all_nan<T>(m.cols));
+    const auto info = multiply_inspect(ctx, transposed(a), x_there, y);
+    const auto promised = multiply_inspect(ctx, transposed(a), x_there, y, {.values_stay = true});
+    multiply(ctx, info, transposed(a), x_there, y);
+    const auto fetched = host_vector(y);
+    multiply(ctx, promised, transposed(a), x_there, y);
+    EXPECT_TRUE(same(host_vector(y), fetched)); // the same sums in the same order
+    scale(ctx, 4, a);
+    multiply(ctx, info, transposed(a), x_there, y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(4, TypeParam::host_csr(m), true, x)));
   });
 }
 

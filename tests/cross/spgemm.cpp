@@ -193,9 +193,12 @@ TYPED_TEST(SpGEMMFew, HugeRowsAreShared) {
       EXPECT_TRUE(is_product(c, expected_sparse(TypeParam::host_csr(m), TypeParam::host_csr(b))));
       auto info = multiply_compute(ctx, a_there, b_there);
       auto d = copy_to(ctx, c);
-      for (int times = 0; times < 2; ++times) {
+      for (const bool again : {false, true}) {
         fill(ctx, -7, d.values());
-        multiply_fill(ctx, info, a_there, b_there, d);
+        if (again)
+          multiply_refill(ctx, info, a_there, b_there, d);
+        else
+          multiply_fill(ctx, info, a_there, b_there, d);
         EXPECT_TRUE(same_matrix(d, copy_to(default_context<space::host>(), c)));
       }
     }

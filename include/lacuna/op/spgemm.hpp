@@ -5,12 +5,9 @@
 //   auto c = multiply_wide(ctx, a, b);                          int64 offsets, beyond 2^31 entries
 //   auto c = multiply_pattern(ctx, a, b);                       where C has entries; values are 1
 //
-// The phases of the C++ Sparse BLAS, for a result in memory of the caller's:
+//   multiply(ctx, a, b, c);                                     into memory of the caller's
 //
-//   auto info = multiply_compute(ctx, a, b);    counts; info.nnz()
-//   csr<T, I, O, S> c(ctx, info.shape(), info.nnz());
-//   multiply_fill(ctx, info, a, b, c);          columns and values
-//   multiply_fill(ctx, info, a2, b2, c);        again, same patterns: values only
+// A result of the caller's is a csr or a csc (spgemm_phases.hpp, also for products in phases).
 //
 // After Parger et al. (spECK, 2020): a light analysis of the rows picks an accumulator for each;
 // or, if options.method says so, after King et al. (2016): rows are expanded and sorted. Every
@@ -24,6 +21,14 @@
 #include <lacuna/op/spgemm_options.hpp>
 
 namespace lacuna {
+
+namespace detail {
+/// What a device's analysis of a product found.
+struct LACUNA_EXPORT kept_analysis {
+  virtual ~kept_analysis() = default;
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+};
+} // namespace detail
 
 namespace cpu {
 template <class T, class I, class O>
@@ -40,11 +45,11 @@ LACUNA_EXPORT csr<T, I, OC> spgemm(const host_context& ctx, T alpha, csr_view<co
 template <class T, class I, class O, class OC>
 LACUNA_EXPORT std::int64_t count_spgemm(const host_context& ctx, csr_view<const T, I, O> a,
                                         csr_view<const T, I, O> b, vector_view<OC> rowptr);
-/// Columns and values of C, whose rowptr is count_spgemm's. Throws error if a row turns out to have
-/// another number of entries: C's entries are unspecified then.
+/// Columns and values of C, whose rowptr is count_spgemm's. `pattern`: as in spgemm. Throws error
+/// if a row turns out to have another number of entries: C's entries are unspecified then.
 template <class T, class I, class O, class OC>
 LACUNA_EXPORT void fill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
-                               csr_view<const T, I, O> b, csr_view<T, I, OC> c);
+                               csr_view<const T, I, O> b, csr_view<T, I, OC> c, bool pattern);
 /// Values of C, whose pattern is there. Throws bad_input if a product falls outside of it: C's
 /// values are unspecified then.
 template <class T, class I, class O, class OC>
@@ -61,16 +66,23 @@ template <class T, class I, class O, class OC>
 LACUNA_GPU_EXPORT csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha,
                                                       device_csr<T, I, O> a, device_csr<T, I, O> b,
                                                       const spgemm_options& options, bool pattern);
+/// Keeps what its analysis found of the rows, which later fills use instead of looking again: 12
+/// to 24 bytes a row.
 template <class T, class I, class O, class OC>
 LACUNA_GPU_EXPORT std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a,
                                             device_csr<T, I, O> b,
-                                            vector_view<OC, space::device> rowptr);
+                                            vector_view<OC, space::device> rowptr,
+                                            std::shared_ptr<const detail::kept_analysis>& kept);
+/// A and B must have the patterns that were counted: this is not checked, and rows that have more
+/// products may be written anywhere.
 template <class T, class I, class O, class OC>
-LACUNA_GPU_EXPORT void fill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a,
-                                   device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c);
+LACUNA_GPU_EXPORT void fill_spgemm(const device_context& ctx, const detail::kept_analysis& kept,
+                                   T alpha, device_csr<T, I, O> a, device_csr<T, I, O> b,
+                                   csr_view<T, I, OC, space::device> c, bool pattern);
 template <class T, class I, class O, class OC>
-LACUNA_GPU_EXPORT void refill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a,
-                                     device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c);
+LACUNA_GPU_EXPORT void refill_spgemm(const device_context& ctx, const detail::kept_analysis& kept,
+                                     T alpha, device_csr<T, I, O> a, device_csr<T, I, O> b,
+                                     csr_view<T, I, OC, space::device> c);
 } // namespace gpu
 
 namespace detail {
@@ -126,7 +138,9 @@ auto multiply(const context<S>& ctx, const A& a, const B& b, const spgemm_option
 }
 template <class A, class B>
   requires(detail::are_sparse<A, B>)
-auto multiply(const A& a, const B& b) { return multiply(detail::default_context_of<A>(), a, b); }
+auto multiply(const A& a, const B& b, const spgemm_options& options = {}) {
+  return multiply(detail::default_context_of<A>(), a, b, options);
+}
 /// The same with offsets of 64 bits in C.
 template <space S, class A, class B>
   requires(detail::are_sparse<A, B>)
@@ -134,12 +148,22 @@ auto multiply_wide(const context<S>& ctx, const A& a, const B& b,
                    const spgemm_options& options = {}) {
   return detail::multiply_sparse<std::int64_t>(ctx, a, b, options, false);
 }
+template <class A, class B>
+  requires(detail::are_sparse<A, B>)
+auto multiply_wide(const A& a, const B& b, const spgemm_options& options = {}) {
+  return multiply_wide(detail::default_context_of<A>(), a, b, options);
+}
 /// Where C has entries; no value is read, those of C are 1.
 template <space S, class A, class B>
   requires(detail::are_sparse<A, B>)
 auto multiply_pattern(const context<S>& ctx, const A& a, const B& b,
                       const spgemm_options& options = {}) {
   return detail::multiply_sparse<void>(ctx, a, b, options, true);
+}
+template <class A, class B>
+  requires(detail::are_sparse<A, B>)
+auto multiply_pattern(const A& a, const B& b, const spgemm_options& options = {}) {
+  return multiply_pattern(detail::default_context_of<A>(), a, b, options);
 }
 
 } // namespace lacuna
