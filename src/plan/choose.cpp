@@ -166,7 +166,7 @@ private:
   void explain() {
     const plan_candidate& best = decision_.chosen();
     const row_statistics& rows = f_.row_length;
-    if (hints_.format && *hints_.format == best.format) say(asked_for());
+    if (hints_.by_environment && hints_.format == best.format) say(asked_for());
     if (f_.entries == 0) return say("there are no entries: every format is as good");
     if (rows.longest > 0) { // else it was not looked at
       say(fmt::format("rows have {:.1f} ± {:.1f} entries, the longest {}", rows.mean,
@@ -194,9 +194,10 @@ private:
                        [&](const plan_candidate& c) { return c.format == *hints_.format; });
       return say(fmt::format("{}, but {}", asked_for(), asked->refused));
     }
-    if (hints_.format) return;
+    if (hints_.by_environment) return; // that was said
     if (hints_.will_change) return say("the matrix will change, so it stays as it is");
     if (hints_.multiplies < 2) return say("one product never repays a conversion");
+    if (hints_.format) return say(asked_for());
     const auto other = std::find_if(
         decision_.candidates.begin(), decision_.candidates.end(),
         [](const plan_candidate& c) { return c.format != spmv_format::csr && c.refused.empty(); });
