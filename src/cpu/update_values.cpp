@@ -2,13 +2,22 @@
 // from the row pointers and the format's own structure, so no map is kept and no column is read.
 #include <lacuna/op/update_values.hpp>
 
+#include <bit>
+#include <cstring>
+
 #include "cpu/rows.hpp"
+#include "cpu/stream.hpp"
 
 namespace lacuna::cpu {
 namespace {
 
 constexpr std::int64_t step_grain = 512; // steps for one more thread
-constexpr int batch = 8;                 // steps that are filled row by row where all have entries
+constexpr int batch = 8;                 // steps that are filled at once
+constexpr int gather_tile = 64;          // values that are gathered before they are written
+
+template <class T> bool is_streamed(std::int64_t count) {
+  return count * std::int64_t{sizeof(T)} >= streamed_bytes;
+}
 
 /// The next entry of each lane of a slice, and where its row ends.
 template <class I, class O> struct lane_places {
@@ -30,48 +39,101 @@ template <class I, class O> struct lane_places {
       return;
     }
     const std::int64_t first = (slice - pieces) * slice_lanes;
+    const int log = std::countr_zero(static_cast<unsigned>(stride));
     for (int l = 0; l < slice_lanes; ++l) {
-      std::int64_t row = first + l / stride;
+      std::int64_t row = first + (l >> log);
       if (!to.rows().empty())
         row = to.rows()[row];
       else if (row >= to.shape().row)
         row = -1;
-      at[l] = row < 0 ? 0 : rowptr[row] + l % stride;
+      at[l] = row < 0 ? 0 : rowptr[row] + (l & (stride - 1));
       end[l] = row < 0 ? 0 : rowptr[row + 1];
     }
   }
-  /// Whether every lane has `batch` entries more.
-  [[nodiscard]] bool all_have_batch() const {
-    for (int l = 0; l < slice_lanes; ++l)
-      if (at[l] + (batch - 1) * stride >= end[l]) return false;
-    return true;
-  }
 };
 
+/// Byte l of the result has as bit u the bit l of byte u.
+std::uint64_t transposed_bits(std::uint64_t x) {
+  std::uint64_t t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AAU;
+  x ^= t ^ (t << 7);
+  t = (x ^ (x >> 14)) & 0x0000CCCC0000CCCCU;
+  x ^= t ^ (t << 14);
+  t = (x ^ (x >> 28)) & 0x00000000F0F0F0F0U;
+  return x ^ t ^ (t << 28);
+}
+/// Bit u of here[l]: lane l has an entry in step u.
+template <class I>
+void find_steps_of_lanes(const ell_step<I>* steps, int count, unsigned char* here) {
+  static_assert(batch == 8 && std::endian::native == std::endian::little);
+  for (int group = 0; group < slice_lanes; group += 8) {
+    std::uint64_t bits = 0;
+    for (int u = 0; u < count; ++u)
+      bits |= static_cast<std::uint64_t>(steps[u].mask >> group & 0xffU) << (8 * u);
+    bits = transposed_bits(bits);
+    std::memcpy(here + group, &bits, sizeof bits);
+  }
+}
+
+/// The next entries of a lane, in the steps that `here` has bits for; where those are all, with
+/// lengths that the compiler knows. Returns the place of the entry after them.
+template <class T, class Value, class Stride>
+std::int64_t fill_lane(T* tile, unsigned here, int count, std::int64_t at, std::int64_t end,
+                       Stride stride, Value value) {
+  const auto fill = [&](auto steps) {
+    for (int u = 0; u < steps; ++u) tile[slice_lanes * u] = value(at + u * stride);
+    return at + steps * stride;
+  };
+  if (here == (1U << count) - 1 && at + (count - 1) * stride < end) {
+    switch (count) {
+    case 8: return fill(std::integral_constant<int, 8>{});
+    case 7: return fill(std::integral_constant<int, 7>{});
+    case 5: return fill(std::integral_constant<int, 5>{});
+    case 3: return fill(std::integral_constant<int, 3>{});
+    default: return fill(count);
+    }
+  }
+  for (int u = 0; u < count; ++u) {
+    const bool on = (here >> u & 1U) != 0 && at < end;
+    tile[slice_lanes * u] = on ? value(at) : T{0};
+    if (on) at += stride;
+  }
+  return at;
+}
+
+/// Fills a slice batch by batch, each in a tile that is written at once.
 template <class T, class I, class O, class Value>
-void fill_slice(ell_csr_view<T, I> to, const O* rowptr, std::int64_t slice, Value value) {
+void fill_slice(ell_csr_view<T, I> to, const O* rowptr, std::int64_t slice,
+                const tile_writer& writer, Value value) {
+  alignas(64) T tile[batch * slice_lanes];
+  unsigned char here[slice_lanes];
   lane_places<I, O> lanes(to, rowptr, slice);
   const std::int64_t end = to.slices()[slice + 1].step;
-  for (std::int64_t k = to.slices()[slice].step; k < end;) {
-    T* const out = to.values().data() + slice_lanes * k;
-    const ell_step<I>* const steps = to.steps().data() + k;
-    const auto full = [](const ell_step<I>& s) { return s.mask == 0xffffffffU; };
-    if (k + batch <= end && std::all_of(steps, steps + batch, full) && lanes.all_have_batch()) {
-      for (int l = 0; l < slice_lanes; ++l) {
-        for (int u = 0; u < batch; ++u)
-          out[slice_lanes * u + l] = value(lanes.at[l] + u * lanes.stride);
-        lanes.at[l] += batch * lanes.stride;
-      }
-      k += batch;
-      continue;
-    }
-    for (int l = 0; l < slice_lanes; ++l) {
-      const bool on = (steps->mask >> l & 1U) != 0 && lanes.at[l] < lanes.end[l];
-      out[l] = on ? value(lanes.at[l]) : T{0};
-      if (on) lanes.at[l] += lanes.stride;
-    }
-    ++k;
+  for (std::int64_t k = to.slices()[slice].step; k < end; k += batch) {
+    const int count = static_cast<int>(std::min<std::int64_t>(batch, end - k));
+    find_steps_of_lanes(to.steps().data() + k, count, here);
+    const auto fill = [&](auto stride) {
+      for (int l = 0; l < slice_lanes; ++l)
+        lanes.at[l] = fill_lane(tile + l, here[l], count, lanes.at[l], lanes.end[l], stride, value);
+    };
+    if (lanes.stride == 1)
+      fill(std::integral_constant<int, 1>{});
+    else
+      fill(lanes.stride);
+    writer.write(tile, count * slice_lanes, to.values().data() + slice_lanes * k);
   }
+}
+
+/// to[k] = values[from[k]] for k in [begin, end); begin is a multiple of a tile.
+template <class T, class O>
+void gather(const O* from, const T* values, T* to, std::int64_t begin, std::int64_t end,
+            const tile_writer& writer) {
+  alignas(64) T tile[gather_tile];
+  std::int64_t k = begin;
+  for (; k + gather_tile <= end; k += gather_tile) {
+    for (int i = 0; i < gather_tile; ++i) tile[i] = values[from[k + i]];
+    writer.write(tile, gather_tile, to + k);
+  }
+  for (; k < end; ++k) to[k] = values[from[k]];
 }
 
 } // namespace
@@ -79,18 +141,24 @@ void fill_slice(ell_csr_view<T, I> to, const O* rowptr, std::int64_t slice, Valu
 template <class T, class O>
 void place_values(const host_context& ctx, const O* from, vector_view<const T> values,
                   vector_view<T> to) {
-  for_each_range(ctx, to.size(), entry_grain, [=](std::int64_t begin, std::int64_t end) {
-    if (from == nullptr)
+  if (from == nullptr)
+    return for_each_range(ctx, to.size(), entry_grain, [=](std::int64_t begin, std::int64_t end) {
       std::copy(values.data() + begin, values.data() + end, to.data() + begin);
-    else
-      for (std::int64_t k = begin; k < end; ++k) to[k] = values[from[k]];
+    });
+  const std::int64_t tiles = (to.size() + gather_tile - 1) / gather_tile;
+  const bool streams = is_streamed<T>(to.size());
+  for_each_range(ctx, tiles, entry_grain / gather_tile, [=](std::int64_t begin, std::int64_t end) {
+    gather(from, values.data(), to.data(), begin * gather_tile,
+           std::min(end * gather_tile, to.size()), tile_writer(streams));
   });
 }
 
 template <class T, class I, class O>
 void place_in_ell_csr(const host_context& ctx, vector_view<const O> rowptr, const O* from,
                       vector_view<const T> values, ell_csr_view<T, I> to) {
+  if (values.empty()) return;
   const auto slices = to.slices();
+  const bool streams = is_streamed<T>(to.values().size());
   for_each_part(ctx, to.steps().size(), step_grain, [=](int part, int parts) {
     const auto first_slice = [&](int of) { // of a share of equal steps
       const std::int64_t target = part_begin(to.steps().size(), of, parts);
@@ -99,11 +167,12 @@ void place_in_ell_csr(const host_context& ctx, vector_view<const O> rowptr, cons
              slices.begin();
     };
     const std::int64_t end = part + 1 == parts ? to.slice_count() : first_slice(part + 1);
+    const tile_writer writer(streams);
     for (std::int64_t s = first_slice(part); s < end; ++s) {
       if (from == nullptr)
-        fill_slice(to, rowptr.data(), s, [=](std::int64_t k) { return values[k]; });
+        fill_slice(to, rowptr.data(), s, writer, [=](std::int64_t k) { return values[k]; });
       else
-        fill_slice(to, rowptr.data(), s, [=](std::int64_t k) { return values[from[k]]; });
+        fill_slice(to, rowptr.data(), s, writer, [=](std::int64_t k) { return values[from[k]]; });
     }
   });
 }
