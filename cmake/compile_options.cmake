@@ -6,6 +6,10 @@ target_compile_options(lacuna_options INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${LACUNA_WERROR}>>:-Werror>
   $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr --expt-extended-lambda -Xcompiler=-Wall,-Wextra>
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${LACUNA_WERROR}>>:-Werror=all-warnings -Xcompiler=-Werror>)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND NOT CMAKE_CXX_FLAGS MATCHES "(^| )-O")
+  # A part of a project without a build type: as in Release, for Lacuna's own code alone.
+  target_compile_options(lacuna_options INTERFACE -O3 -DNDEBUG)
+endif()
 if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all>

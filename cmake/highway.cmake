@@ -1,12 +1,11 @@
-# Highway (SIMD with run-time dispatch), wrapped as lacuna_highway. Debian ships it with pkg-config files only.
-find_path(HWY_INCLUDE_DIR hwy/highway.h REQUIRED)
+# Highway (SIMD with run-time dispatch), wrapped as lacuna_highway.
+find_package(HWY REQUIRED)
 add_library(lacuna_highway INTERFACE)
-target_include_directories(lacuna_highway SYSTEM INTERFACE ${HWY_INCLUDE_DIR})
 if(LACUNA_STANDALONE)
   # The distribution has no static libhwy: compile for one target, which needs no library.
+  target_include_directories(lacuna_highway SYSTEM INTERFACE ${HWY_INCLUDE_DIR})
   target_compile_definitions(lacuna_highway INTERFACE HWY_COMPILE_ONLY_STATIC)
   target_compile_options(lacuna_highway INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3 -maes -mpclmul>)
 else()
-  find_library(HWY_LIBRARY hwy REQUIRED)
-  target_link_libraries(lacuna_highway INTERFACE ${HWY_LIBRARY})
+  target_link_libraries(lacuna_highway INTERFACE HWY::HWY)
 endif()

@@ -1,7 +1,8 @@
 # Libraries that bring a file format each: used if they are found. LACUNA_<NAME>=OFF leaves one
 # out, ON fails without it. Without one, its formats throw `unsupported` naming the Debian package.
 #
-# lacuna_optional(NAME package target): finds the package; LACUNA_HAS_<NAME> says whether it is there.
+# lacuna_optional(NAME package target): finds the package; LACUNA_HAS_<NAME> says whether it is there,
+# and NAME is in LACUNA_OPTIONAL.
 function(lacuna_optional name package target)
   set(LACUNA_${name} AUTO CACHE STRING "${package}: AUTO (if found), ON or OFF")
   set_property(CACHE LACUNA_${name} PROPERTY STRINGS AUTO ON OFF)
@@ -15,6 +16,7 @@ function(lacuna_optional name package target)
     endif()
   endif()
   set(LACUNA_HAS_${name} ${found} PARENT_SCOPE)
+  set(LACUNA_OPTIONAL ${LACUNA_OPTIONAL} ${name} PARENT_SCOPE)
 endfunction()
 
 if(LACUNA_STANDALONE)
@@ -28,4 +30,5 @@ list(PREPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR}/find)
 lacuna_optional(ZLIB ZLIB ZLIB::ZLIB)
 lacuna_optional(ZSTD ZSTD ZSTD::ZSTD)
 lacuna_optional(HDF5 HDF5 hdf5::hdf5 COMPONENTS C)
+include(cmake/hdf5.cmake)
 lacuna_optional(PNG PNG PNG::PNG)

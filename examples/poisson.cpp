@@ -2,11 +2,9 @@
 #include <cstdio>
 #include <vector>
 
-#include <lacuna/gen/generate.hpp>
 #include <lacuna/lacuna.hpp>
 
-/// The same text for host and device. It is a template because a build without CUDA must not
-/// instantiate it for the device.
+/// The same text for host and device.
 template <lacuna::space S> void show(const lacuna::context<S>& ctx, const lacuna::csr<double>& a) {
   const auto there = copy_to(ctx, a);
   const auto x = copy_to(ctx, std::vector<double>(a.shape().col, 1.0));
@@ -17,15 +15,8 @@ template <lacuna::space S> void show(const lacuna::context<S>& ctx, const lacuna
   std::printf("|y| = %.6f on the %s; %s", norm2(ctx, y), to_string(S), op.explain().c_str());
 }
 
-template <class Context> void show_on_device(const lacuna::csr<double>& a) {
-  if constexpr (lacuna::has_cuda) {
-    if (lacuna::device_count() > 0) show(Context(), a);
-  }
-}
-
 int main() {
-  const lacuna::host_context host;
-  const auto a = lacuna::gen::generate<double, int, int>(host, "poisson3d:n=64");
-  show(host, a);
-  show_on_device<lacuna::device_context>(a);
+  const auto a = lacuna::gen::generate("poisson3d:n=64");
+  show(lacuna::host_context(), a);
+  if (lacuna::device_count() > 0) show(lacuna::device_context(), a);
 }

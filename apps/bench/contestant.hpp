@@ -94,9 +94,9 @@ public:
 };
 
 /// Thrown by prepare where the planner would not think of this format for this matrix: no fault.
-class refusal : public error {
+class refusal : public failed {
 public:
-  using error::error;
+  using failed::failed;
 };
 
 enum class role {

@@ -210,7 +210,7 @@ bool run_io(const settings& s) {
   if (!s.json.empty()) {
     std::ofstream file(s.json);
     file << all.dump(2) << '\n';
-    if (!file.flush()) throw error("cannot write " + s.json);
+    if (!file.flush()) throw failed("cannot write " + s.json);
   }
   return right;
 }

@@ -100,7 +100,7 @@ void verify(const rig<S>& r, const problem<T, S>& p, prepared& entrant,
   entrant.fetch();
   entrant.forget();
   const host_context host;
-  dense<T> y(host, p.y.shape(), p.y.order());
+  dense<T> y(host, p.y.shape(), p.y.layout());
   lacuna::detail::copy_bytes(host, y.values().data(), p.y.data(), y.bytes(), S);
   out.verify_error = reference::worst_error<T>(std::as_const(y).view(), expected);
   if (!(out.verify_error <= 1))

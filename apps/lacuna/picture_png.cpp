@@ -84,7 +84,7 @@ std::string as_png(const picture& p) {
   std::string bytes;
   const auto encode = [&](void* to) {
     if (png_image_write_to_memory(&image, to, &size, 0, c.pixels(), 0, palette.data()) == 0)
-      throw error(std::string("cannot make a PNG: ") + image.message);
+      throw failed(std::string("cannot make a PNG: ") + image.message);
   };
   encode(nullptr); // only asks for the size
   bytes.resize(size);

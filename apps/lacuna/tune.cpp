@@ -57,7 +57,7 @@ void require_writable(const std::string& file) {
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   const std::string probe = file + ".new";
   if (!std::ofstream(probe))
-    throw error(detail::at_file(std::string("cannot write: ") + std::strerror(errno), probe, 0));
+    throw failed(detail::at_file(std::string("cannot write: ") + std::strerror(errno), probe, 0));
   std::filesystem::remove(probe, ignored);
 }
 

@@ -1,11 +1,16 @@
 // All of Lacuna.
 #pragma once
 
+#include <lacuna/core/require_cxx20.hpp>
+
 #include <lacuna/core/array.hpp>
 #include <lacuna/core/checked.hpp>
+#include <lacuna/core/config.hpp>
 #include <lacuna/core/context.hpp>
 #include <lacuna/core/error.hpp>
 #include <lacuna/core/memory.hpp>
+#include <lacuna/core/space.hpp>
+#include <lacuna/core/types.hpp>
 #include <lacuna/format/coo.hpp>
 #include <lacuna/format/csc.hpp>
 #include <lacuna/format/csr.hpp>
@@ -14,22 +19,36 @@
 #include <lacuna/format/ell_csr.hpp>
 #include <lacuna/format/hyb.hpp>
 #include <lacuna/format/packed_csr.hpp>
+#include <lacuna/gen/generate.hpp>
+#include <lacuna/io/read.hpp>
+#include <lacuna/io/triplets.hpp>
+#include <lacuna/io/write.hpp>
 #include <lacuna/op/add.hpp>
+#include <lacuna/op/cast.hpp>
 #include <lacuna/op/check.hpp>
+#include <lacuna/op/concepts.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/copy.hpp>
 #include <lacuna/op/csr_k.hpp>
 #include <lacuna/op/ell_csr.hpp>
+#include <lacuna/op/from_triplets.hpp>
 #include <lacuna/op/hyb.hpp>
+#include <lacuna/op/matrix_opt.hpp>
 #include <lacuna/op/multiply.hpp>
 #include <lacuna/op/operand.hpp>
 #include <lacuna/op/packed_csr.hpp>
+#include <lacuna/op/print.hpp>
 #include <lacuna/op/reorder.hpp>
 #include <lacuna/op/spgemm.hpp>
 #include <lacuna/op/spgemm_parts.hpp>
 #include <lacuna/op/spgemm_phases.hpp>
 #include <lacuna/op/transpose.hpp>
+#include <lacuna/op/triangular_solve.hpp>
 #include <lacuna/op/vector.hpp>
 #include <lacuna/op/verify_product.hpp>
 #include <lacuna/plan/async.hpp>
+#include <lacuna/plan/density.hpp>
 #include <lacuna/plan/plan.hpp>
+#include <lacuna/plan/statistics.hpp>
+#include <lacuna/plan/tune.hpp>
+#include <lacuna/plan/tune_spgemm.hpp>

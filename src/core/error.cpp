@@ -1,6 +1,6 @@
 #include <lacuna/core/checked.hpp>
 #include <lacuna/core/error.hpp>
-#include <lacuna/format/common.hpp>
+#include <lacuna/op/operand.hpp>
 
 #include <atomic>
 
@@ -34,6 +34,12 @@ void throw_short_range(const char* format, const char* what, std::int64_t size,
 void throw_bad_shape(const char* format, std::int64_t rows, std::int64_t cols, std::int64_t nnz) {
   throw bad_input(
       fmt::format("{}: negative size: {} rows, {} columns, {} entries", format, rows, cols, nnz));
+}
+
+void throw_strided(std::int64_t down, std::int64_t along) {
+  throw unsupported(fmt::format("a dense matrix with strides {} and {}: one of them must be 1, the "
+                                "other span the rows or columns",
+                                down, along));
 }
 
 namespace {

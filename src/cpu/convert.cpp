@@ -21,7 +21,7 @@ void for_each_nonzero(dense_view<const T> a, std::int64_t begin, std::int64_t en
     const T v = a(i, j);
     if (v != 0) visit(i, j, v);
   };
-  if (a.order() == layout::row_major)
+  if (a.layout() == layout::row_major)
     for (std::int64_t i = begin; i < end; ++i)
       for (std::int64_t j = 0; j < a.shape().col; ++j) see(i, j);
   else
@@ -30,7 +30,7 @@ void for_each_nonzero(dense_view<const T> a, std::int64_t begin, std::int64_t en
 }
 
 template <class T> void set_zero(const host_context& ctx, dense_view<T> a) {
-  const bool by_rows = a.order() == layout::row_major;
+  const bool by_rows = a.layout() == layout::row_major;
   const std::int64_t lines = by_rows ? a.shape().row : a.shape().col;
   const std::int64_t length = by_rows ? a.shape().col : a.shape().row;
   for_each_range(ctx, lines * length, entry_grain, [=](std::int64_t begin, std::int64_t end) {

@@ -117,8 +117,8 @@ void fill_rows(const spgemm_factors<T, I, O>& f, const spgemm_plan& plan, Worker
       const std::int64_t expected = u.cut ? u.entries : rowptr[row + 1] - rowptr[row];
       const bool inside = rowptr[row] + before + count <= rowptr[row + 1];
       if (count != expected || !inside)
-        throw error(fmt::format("multiply: row {} of C has {} entries, {} were counted", row, count,
-                                expected));
+        throw failed(fmt::format("multiply: row {} of C has {} entries, {} were counted", row,
+                                 count, expected));
       return row_place<T, I>{c.colind().data() + rowptr[row] + before,
                              c.values().data() + rowptr[row] + before};
     });

@@ -134,7 +134,7 @@ void csr_to_dense(const device_context& ctx, csr_view<const T, I, O, space::devi
   const device_guard guard(ctx.device());
   const auto [rows, columns] = result.shape();
   for_each(ctx, rows * columns, "csr_to_dense: zero",
-           [result, across = result.order() == layout::row_major ? columns : rows] __device__(
+           [result, across = result.layout() == layout::row_major ? columns : rows] __device__(
                std::int64_t i) { result.data()[i / across * result.ld() + i % across] = T{0}; });
   const auto element = [result] __device__(std::int64_t row, std::int64_t column) -> T& {
     return result.data()[row * result.row_stride() + column * result.col_stride()];

@@ -86,7 +86,8 @@ struct device_context::state {
           "cudaMemPoolSetAttribute");
     stream = options.stream;
     if (stream == nullptr && !options.legacy_stream) {
-      check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+      // Ordered with CUDA's legacy default stream, where calls without a context run.
+      check(cudaStreamCreateWithFlags(&stream, cudaStreamDefault), "cudaStreamCreate");
       own_stream.reset(stream);
     }
     constexpr std::size_t bytes = ticket_count * (sizeof(double) + sizeof(unsigned));
@@ -165,9 +166,16 @@ void copy_bytes(const host_context&, void* to, const void* from, std::size_t byt
     std::memcpy(to, from, bytes);
     return;
   }
-  // The view does not say which stream last wrote it: wait for all of them.
-  check(cudaDeviceSynchronize(), "copy_to host");
   check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "copy_to host");
+}
+
+void wait_for_device_of(const void* data) {
+  if (data == nullptr) return;
+  cudaPointerAttributes found{};
+  check(cudaPointerGetAttributes(&found, data), "copy_to host");
+  // A view does not say which stream last wrote it: wait for all of them.
+  const gpu::device_guard guard(found.device);
+  check(cudaDeviceSynchronize(), "copy_to host");
 }
 
 void copy_bytes(const device_context& ctx, void* to, const void* from, std::size_t bytes,

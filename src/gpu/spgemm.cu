@@ -107,7 +107,7 @@ template <class I, class O, class OC>
                                std::to_string(counted[row]) + " entries, " +
                                std::to_string(entries) + " were counted: A or B changed";
       if (refill) throw bad_input(what);
-      throw error(what);
+      throw failed(what);
     }
   throw bad_input("multiply_fill: a product falls outside of C's pattern: it was made for operands "
                   "of other patterns");
@@ -144,8 +144,8 @@ csr<T, I, OC, space::device> multiply_by_sorting(const device_context& ctx, T al
   OC last = 0;
   read_back(ctx, &last, std::as_const(c).rowptr().data() + f.rows, 1);
   if (last != static_cast<OC>(made.entries()))
-    throw error("multiply: rows of C have " + std::to_string(last) + " entries, " +
-                std::to_string(made.entries()) + " were made");
+    throw failed("multiply: rows of C have " + std::to_string(last) + " entries, " +
+                 std::to_string(made.entries()) + " were made");
   made.place(std::as_const(c).rowptr().data(), c.colind().data(), c.values().data());
   clock.lap(&spgemm_report::allocate);
   if (options.report != nullptr) {

@@ -164,7 +164,7 @@ template <class T, class I, class O> void expanded_rows<T, I, O>::look_at_pool()
   read_back(ctx_, &used, used_.data(), 1);
   most_used_ = static_cast<std::int64_t>(used);
   if (most_used_ > pools_.back().columns.size())
-    throw error("multiply: rows of C have more entries than A and B have products: they changed");
+    throw failed("multiply: rows of C have more entries than A and B have products: they changed");
 }
 template <class T, class I, class O> void expanded_rows<T, I, O>::close_pool() {
   look_at_pool();

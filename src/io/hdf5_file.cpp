@@ -102,7 +102,8 @@ pid_t fork_beside_hdf5() {
   return ::fork();
 }
 
-hdf5_session::hdf5_session() : lock_(library) {
+hdf5_session::hdf5_session(const std::string& file) : lock_(library) {
+  load_hdf5(file);
   H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
@@ -124,7 +125,7 @@ std::string hdf5_session::reason() const {
 }
 
 hdf5_reader::hdf5_reader(bytes_view file, const std::string& name)
-    : bytes_(file), name_(name), file_(open_image(file)) {
+    : bytes_(file), name_(name), session_(name), file_(open_image(file)) {
   if (!file_) fail("the file does not open");
 }
 
@@ -285,7 +286,7 @@ std::optional<std::int64_t> hdf5_reader::integer_attribute(const std::string& pa
   return result;
 }
 
-hdf5_writer::hdf5_writer(output_file& file, std::size_t front) {
+hdf5_writer::hdf5_writer(output_file& file, std::size_t front) : session_(file.path()) {
   const hdf5_handle creation(H5Pcreate(H5P_FILE_CREATE));
   require(creation && H5Pset_userblock(creation.id(), front) >= 0, "prepare the file");
   file_ = hdf5_handle(
@@ -294,7 +295,7 @@ hdf5_writer::hdf5_writer(output_file& file, std::size_t front) {
 }
 
 void hdf5_writer::require(bool good, const char* doing) const {
-  if (!good) throw error(fmt::format("HDF5 cannot {}: {}", doing, session_.reason()));
+  if (!good) throw failed(fmt::format("HDF5 cannot {}: {}", doing, session_.reason()));
 }
 
 void hdf5_writer::add_group(const std::string& path) {

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include <hdf5.h>
 #include <sys/types.h>
 
 #include "io/formats.hpp"
+#include "io/hdf5_library.hpp"
 #include "io/raw_array.hpp"
 
 namespace lacuna::io {
@@ -42,10 +42,10 @@ private:
   hid_t id_ = H5I_INVALID_HID;
 };
 
-/// The lock, and silence.
+/// The library loaded for a file, the lock, and silence.
 class hdf5_session {
 public:
-  hdf5_session();
+  explicit hdf5_session(const std::string& file);
   hdf5_session(const hdf5_session&) = delete;
   hdf5_session& operator=(const hdf5_session&) = delete;
   ~hdf5_session();

@@ -174,9 +174,10 @@ void become_server(int socket, bytes_view file, const std::string& name) {
 } // namespace
 
 hdf5_remote::hdf5_remote(bytes_view file, const std::string& name) : bytes_(file), name_(name) {
+  load_hdf5(name); // here, not in each process of its own
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw error(std::string("cannot make a socket: ") + std::strerror(errno));
+    throw failed(std::string("cannot make a socket: ") + std::strerror(errno));
   child_.socket = ends[0];
   child_.process = fork_beside_hdf5();
   if (child_.process == 0) {
@@ -186,7 +187,7 @@ hdf5_remote::hdf5_remote(bytes_view file, const std::string& name) : bytes_(file
   }
   ::close(ends[1]);
   if (child_.process < 0)
-    throw error(std::string("cannot start a process: ") + std::strerror(errno));
+    throw failed(std::string("cannot start a process: ") + std::strerror(errno));
   get_outcome();
 }
 

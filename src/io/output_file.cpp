@@ -92,8 +92,8 @@ output_file::~output_file() {
 }
 
 void output_file::fail(const char* doing) const {
-  throw error(fmt::format("cannot {} {}: {}", doing, path_ == "-" ? "standard output" : path_,
-                          std::strerror(errno)));
+  throw failed(fmt::format("cannot {} {}: {}", doing, path_ == "-" ? "standard output" : path_,
+                           std::strerror(errno)));
 }
 
 void output_file::write(std::string_view bytes) {

@@ -24,6 +24,7 @@ public:
   /// Overwrites what is at `position`.
   void write_at(std::int64_t position, std::string_view bytes);
   [[nodiscard]] std::int64_t size() const { return size_; } ///< bytes appended so far
+  [[nodiscard]] const std::string& path() const { return path_; }
   /// A name under which a library may open the file for itself; write() must not be used then.
   [[nodiscard]] std::string name_for_libraries();
   /// Flushes to disk and renames.

@@ -212,7 +212,7 @@ private:
 };
 
 [[noreturn]] void fail_to_write(const std::string& file, const std::string& why) {
-  throw error(detail::at_file("cannot write: " + why, file, 0));
+  throw failed(detail::at_file("cannot write: " + why, file, 0));
 }
 
 } // namespace

@@ -1,10 +1,30 @@
 # Configures the project in subproject/, which takes this source tree in by FetchContent and checks
-# that it stays itself.
-file(REMOVE_RECURSE ${WORK})
-execute_process(
-  COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/subproject -B ${WORK} -G ${GENERATOR}
-          -D CMAKE_CXX_COMPILER=${CXX} -D LACUNA_SOURCE=${LACUNA_SOURCE} -D LACUNA_CUDA=OFF
-  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-if(NOT result EQUAL 0)
-  message(FATAL_ERROR "${output}")
+# that it stays itself; then that it is installed without Lacuna, and compiled as it should be.
+include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
+set(build ${WORK}/subproject)
+file(REMOVE_RECURSE ${build})
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/subproject -B ${build} -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${CXX}
+    -D LACUNA_SOURCE=${SOURCE} -D LACUNA_CUDA=OFF -D CMAKE_EXPORT_COMPILE_COMMANDS=ON)
+run(${CMAKE_COMMAND} --install ${build} --prefix ${build}/prefix)
+file(GLOB_RECURSE installed ${build}/prefix/*)
+if(installed)
+  message(FATAL_ERROR "installed with a project that did not ask for it: ${installed}")
+endif()
+
+file(READ ${build}/compile_commands.json commands)
+string(JSON last LENGTH ${commands})
+math(EXPR last "${last} - 1")
+foreach(k RANGE ${last})
+  string(JSON file GET ${commands} ${k} file)
+  string(JSON command GET ${commands} ${k} command)
+  if(file MATCHES "own.cpp$")
+    expect_no("${command}" " -O| -DNDEBUG")
+    set(own_seen true)
+  elseif(file MATCHES "/src/cpu/")
+    expect("${command}" " -O3 -DNDEBUG")
+    set(lacuna_seen true)
+  endif()
+endforeach()
+if(NOT own_seen OR NOT lacuna_seen)
+  message(FATAL_ERROR "compile_commands.json lacks what was looked for")
 endif()

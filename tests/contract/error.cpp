@@ -10,14 +10,18 @@ constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
 TEST(Error, KindsAndBase) {
   const auto kind = [](const error& e) { return std::string(e.kind()); };
-  EXPECT_EQ(kind(error("")), "error");
+  EXPECT_EQ(kind(failed("")), "error");
   EXPECT_EQ(kind(bad_input("")), "bad_input");
   EXPECT_EQ(kind(size_mismatch("")), "size_mismatch");
   EXPECT_EQ(kind(out_of_memory("", 1)), "out_of_memory");
   EXPECT_EQ(kind(device_error("")), "device_error");
   EXPECT_EQ(kind(not_converged("")), "not_converged");
   EXPECT_EQ(kind(unsupported("")), "unsupported");
-  EXPECT_THROW(throw bad_input("x"), std::runtime_error);
+  EXPECT_THROW(throw bad_input("x"), std::invalid_argument);
+  EXPECT_THROW(throw size_mismatch("x"), std::invalid_argument);
+  EXPECT_THROW(throw out_of_memory("x", 1), std::runtime_error);
+  EXPECT_THROW(throw bad_input("x"), std::exception);
+  EXPECT_THROW(throw bad_input("x"), error);
 }
 
 TEST(Error, CarriesWhatItKnows) {

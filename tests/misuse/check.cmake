@@ -1,5 +1,6 @@
 # Compiles SOURCE. Its lines "// expect: REGEX" say what the compiler must complain about; without
-# any it must compile.
+# any it must compile. An expectation that begins with "lacuna:" is Lacuna's own message, which must
+# be the compiler's first error.
 string(REPLACE "|" ";" INCLUDES "${INCLUDES}")
 list(TRANSFORM INCLUDES PREPEND -I)
 execute_process(
@@ -21,3 +22,9 @@ foreach(line IN LISTS expected)
     message(FATAL_ERROR "no '${regex}' in what the compiler said:\n${output}")
   endif()
 endforeach()
+string(REGEX MATCH "error: [^\n]*" first "${output}")
+list(GET expected 0 line)
+string(REPLACE "// expect: " "" regex "${line}")
+if(regex MATCHES "^lacuna:" AND NOT first MATCHES "${regex}")
+  message(FATAL_ERROR "the first error is not '${regex}':\n${output}")
+endif()

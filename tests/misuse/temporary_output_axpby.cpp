@@ -1,5 +1,5 @@
 // A sum into a vector that is gone at the end of the line.
-// expect: mutable_view
+// expect: lacuna: the result must be writable and must outlive the call
 #include <lacuna/lacuna.hpp>
 
 #include <vector>

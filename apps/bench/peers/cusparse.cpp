@@ -28,7 +28,7 @@ public:
     api.require(
         api.create_dense(&x_, x.shape().row, x.shape().col, x.ld(), const_cast<T*>(x.data()),
                          value_type<T>,
-                         x.order() == layout::row_major ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL),
+                         x.layout() == layout::row_major ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL),
         "cusparseCreateDnMat");
   }
   dense_description(const dense_description&) = delete;

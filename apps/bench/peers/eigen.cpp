@@ -84,7 +84,7 @@ template <class T> host_peer<T> eigen_peer(const peer_settings& settings) {
   Eigen::setNbThreads(settings.threads);
   const auto prepare = [](const host_problem<T>& p) -> std::unique_ptr<prepared> {
     if (p.what != suite::spmm) return std::make_unique<eigen_vector<T>>(p);
-    if (p.x.order() == layout::row_major)
+    if (p.x.layout() == layout::row_major)
       return std::make_unique<eigen_matrix<T, Eigen::RowMajor>>(p);
     return std::make_unique<eigen_matrix<T, Eigen::ColMajor>>(p);
   };

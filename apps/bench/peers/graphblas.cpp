@@ -15,7 +15,7 @@ namespace {
 
 void require(GrB_Info status, const char* call) {
   if (status != GrB_SUCCESS && status != GrB_NO_VALUE)
-    throw error(std::string(call) + " returned GrB_Info " + std::to_string(status));
+    throw failed(std::string(call) + " returned GrB_Info " + std::to_string(status));
 }
 
 struct session {
@@ -122,7 +122,7 @@ public:
   explicit graphblas_matrix(const host_problem<T>& p)
       : p_(p), a_(packed(p.a)), x_(new_matrix(type<T>(), p.x.shape().row, p.columns())),
         y_(new_matrix(type<T>(), p.y.shape().row, p.columns())) {
-    const bool by_row = p.x.order() == layout::row_major;
+    const bool by_row = p.x.layout() == layout::row_major;
     const std::int64_t size = p.x.shape().row * p.columns();
     void* values = copied<T>(p.x.data(), size);
     const auto bytes = static_cast<GrB_Index>(size) * sizeof(T);

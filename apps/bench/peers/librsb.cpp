@@ -11,7 +11,7 @@ void require(rsb_err_t status, const char* call) {
   if (status == RSB_ERR_NO_ERROR) return;
   char text[200] = {};
   rsb_strerror_r(status, text, sizeof text);
-  throw error(std::string(call) + ": " + text);
+  throw failed(std::string(call) + ": " + text);
 }
 
 struct session {
@@ -38,7 +38,7 @@ public:
                                           p.a.shape().col, RSB_DEFAULT_ROW_BLOCKING,
                                           RSB_DEFAULT_COL_BLOCKING, RSB_FLAG_NOFLAGS, &status));
     require(status, "rsb_mtx_alloc_from_csr_const");
-    if (a_ == nullptr) throw error("rsb_mtx_alloc_from_csr_const returned nothing");
+    if (a_ == nullptr) throw failed("rsb_mtx_alloc_from_csr_const returned nothing");
   }
 
   void run() override {
@@ -48,8 +48,8 @@ public:
       require(rsb_spmv(op, &one, a_.get(), p_.x.data(), 1, &zero, p_.y.data(), 1), "rsb_spmv");
       return;
     }
-    const rsb_flags_t order = p_.x.order() == layout::row_major ? RSB_FLAG_WANT_ROW_MAJOR_ORDER
-                                                                : RSB_FLAG_WANT_COLUMN_MAJOR_ORDER;
+    const rsb_flags_t order = p_.x.layout() == layout::row_major ? RSB_FLAG_WANT_ROW_MAJOR_ORDER
+                                                                 : RSB_FLAG_WANT_COLUMN_MAJOR_ORDER;
     require(rsb_spmm(op, &one, a_.get(), static_cast<rsb_coo_idx_t>(p_.columns()), order,
                      p_.x.data(), static_cast<rsb_nnz_idx_t>(p_.x.ld()), &zero, p_.y.data(),
                      static_cast<rsb_nnz_idx_t>(p_.y.ld())),

@@ -27,7 +27,7 @@ using mm_t = int(int, T, handle, description, int, const T*, int, int, T, T*, in
 
 void require(int status, const char* call) {
   if (status != success)
-    throw error(std::string(call) + " returned status " + std::to_string(status));
+    throw failed(std::string(call) + " returned status " + std::to_string(status));
 }
 
 template <class T> struct mkl {
@@ -97,7 +97,7 @@ public:
 private:
   static constexpr int expected_calls = 1000;
   [[nodiscard]] int order() const {
-    return p_.x.order() == layout::row_major ? row_major : column_major;
+    return p_.x.layout() == layout::row_major ? row_major : column_major;
   }
   /// A hint MKL has no use for is answered with a status that is not an error to us.
   void hint_and_optimize() {

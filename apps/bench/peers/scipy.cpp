@@ -129,7 +129,7 @@ double scipy::ask(const std::string& request) {
 }
 
 void scipy::require(const std::string& request) {
-  if (ask(request) < 0) throw error("SciPy: " + trouble_);
+  if (ask(request) < 0) throw failed("SciPy: " + trouble_);
 }
 
 } // namespace lacuna::bench

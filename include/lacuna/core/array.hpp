@@ -16,25 +16,36 @@
 
 namespace lacuna {
 
+namespace detail {
+/// Whether a range's elements outlive the expression it stands in.
+template <class R>
+inline constexpr bool lasts = std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>;
+} // namespace detail
+
 /// Pointer and size. Owns nothing; trivially copyable, so it can go to kernels.
 /// Elements are reachable from the host only in host space.
 template <class T, space S = space::host> class vector_view {
 public:
-  using value_type = std::remove_const_t<T>;
+  using scalar_type = std::remove_const_t<T>;
   static constexpr space memory_space = S;
 
   constexpr vector_view() = default;
   constexpr vector_view(T* data, std::int64_t size) : data_(data), size_(size) {}
   /// Any contiguous host range: std::vector, std::span, std::array. The caller keeps it alive.
   template <std::ranges::contiguous_range R>
-    requires(S == space::host &&
+    requires(S == space::host && detail::lasts<R> &&
              std::is_convertible_v<decltype(std::ranges::data(std::declval<R&>())), T*>)
   constexpr vector_view(
       R&& r) // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
       : data_(std::ranges::data(r)), size_(static_cast<std::int64_t>(std::ranges::size(r))) {}
+  /// A view of a temporary would dangle: give the temporary a name.
+  template <std::ranges::contiguous_range R>
+    requires(S == space::host && !detail::lasts<R>)
+  vector_view(R&&)
+  = delete;
   /// A read-only view of what a writable one shows.
   template <class U>
-    requires(std::is_const_v<T>&& std::is_same_v<U, value_type>)
+    requires(std::is_const_v<T>&& std::is_same_v<U, scalar_type>)
   constexpr vector_view(const vector_view<U, S>& v) // NOLINT(google-explicit-constructor)
       : data_(v.data()), size_(v.size()) {}
 
@@ -56,7 +67,7 @@ template <class T, space S = space::host> class array {
   static_assert(std::is_trivially_copyable_v<T>);
 
 public:
-  using value_type = T;
+  using scalar_type = T;
   static constexpr space memory_space = S;
 
   array() = default;
@@ -88,6 +99,10 @@ public:
   [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
   vector_view<T, S> view() { return {data_, size_}; }
   vector_view<const T, S> view() const { return {data_, size_}; }
+  operator vector_view<T, S>() & { return view(); } // NOLINT(google-explicit-constructor)
+  operator vector_view<const T, S>() const& {
+    return view();
+  } // NOLINT(google-explicit-constructor)
 
   T& operator[](std::int64_t i) requires(S == space::host) { return data_[i]; }
   const T& operator[](std::int64_t i) const requires(S == space::host) { return data_[i]; }
@@ -103,3 +118,9 @@ private:
 };
 
 } // namespace lacuna
+
+/// A view's elements outlive it, and copying it copies none.
+template <class T, lacuna::space S>
+inline constexpr bool std::ranges::enable_borrowed_range<lacuna::vector_view<T, S>> = true;
+template <class T, lacuna::space S>
+inline constexpr bool std::ranges::enable_view<lacuna::vector_view<T, S>> = true;

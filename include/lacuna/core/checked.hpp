@@ -35,6 +35,15 @@ template <std::signed_integral To> bool fits(std::int64_t value) noexcept {
     return value >= std::numeric_limits<To>::min() && value <= detail::narrow_limit();
 }
 
+namespace detail {
+/// Any integer of the caller's as To; throws bad_input if it does not fit. Usable in constants.
+template <std::integral To, std::integral From> constexpr To integer(From value, const char* what) {
+  if (!std::in_range<To>(value))
+    throw_does_not_fit(what, static_cast<std::int64_t>(value), 8 * static_cast<int>(sizeof(To)));
+  return static_cast<To>(value);
+}
+} // namespace detail
+
 /// value as To, or bad_input that names `what`, the value and the width to use instead.
 template <std::signed_integral To> To checked_cast(std::int64_t value, std::string_view what) {
   if (!fits<To>(value)) detail::throw_does_not_fit(what, value, 8 * static_cast<int>(sizeof(To)));

@@ -2,6 +2,8 @@
 // memory cannot be mixed by accident: the mixture does not compile.
 #pragma once
 
+#include <lacuna/core/require_cxx20.hpp>
+
 namespace lacuna {
 
 enum class space { host, device };

@@ -1,6 +1,8 @@
 // The one list of value, column-index and offset types that Lacuna is compiled for.
 #pragma once
 
+#include <lacuna/core/require_cxx20.hpp>
+
 #include <cstdint>
 #include <type_traits>
 

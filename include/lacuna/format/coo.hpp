@@ -22,19 +22,27 @@ public:
   static_assert(detail::is_index<I> && detail::is_index<O>, "lacuna: indices are int32 or int64");
 
   constexpr coo_view() = default;
+  template <std::integral N>
   constexpr coo_view(T* values, detail::like<T, I>* rowind, detail::like<T, I>* colind,
-                     index<I> shape, O nnz, facts f = {})
-      : values_(values), rowind_(rowind), colind_(colind), shape_(shape), nnz_(nnz), facts_(f) {}
+                     index<I> shape, N nnz, facts f = {})
+      : values_(values), rowind_(rowind), colind_(colind), shape_(shape),
+        nnz_(detail::integer<O>(nnz, "entries")), facts_(f) {}
   /// Over host ranges; throws size_mismatch if one is too short for nnz.
   template <std::ranges::contiguous_range V, std::ranges::contiguous_range R,
-            std::ranges::contiguous_range C>
+            std::ranges::contiguous_range C, std::integral N>
     requires(S == space::host)
-  coo_view(V&& values, R&& rowind, C&& colind, index<I> shape, O nnz, facts f = {})
-      : values_(detail::range_data("coo_view", "values", values, nnz)),
-        rowind_(detail::range_data("coo_view", "rowind", rowind, nnz)),
-        colind_(detail::range_data("coo_view", "colind", colind, nnz)), shape_(shape), nnz_(nnz),
-        facts_(f) {
-    detail::require_shape("coo_view", shape.row, shape.col, nnz);
+  coo_view(V&& values, R&& rowind, C&& colind, index<I> shape, N nnz, facts f = {})
+      : values_(std::ranges::data(values)),
+        rowind_(detail::index_pointer<detail::like<T, I>>(std::ranges::data(rowind))),
+        colind_(detail::index_pointer<detail::like<T, I>>(std::ranges::data(colind))),
+        shape_(shape), nnz_(detail::integer<O>(nnz, "entries")), facts_(f) {
+    detail::require_lasting<V>();
+    detail::require_lasting<R>();
+    detail::require_lasting<C>();
+    detail::require_shape("coo_view", shape.row, shape.col, nnz_);
+    detail::require_room("coo_view", "values", std::ssize(values), nnz_);
+    detail::require_room("coo_view", "rowind", std::ssize(rowind), nnz_);
+    detail::require_room("coo_view", "colind", std::ssize(colind), nnz_);
   }
   /// A read-only view of what a writable one shows.
   template <class U>
@@ -58,6 +66,15 @@ private:
   O nnz_ = 0;
   facts facts_{};
 };
+
+template <class V, class R, class C, class J, class N>
+coo_view(V&&, R&&, C&&, index<J>, N, facts = {})
+    -> coo_view<detail::const_if_any<detail::range_element<V>, detail::range_element<R>,
+                                     detail::range_element<C>>,
+                detail::index_like<std::ranges::range_value_t<C>>>;
+template <class T, class I, class J, class N>
+coo_view(T*, I*, I*, index<J>, N, facts = {})
+    -> coo_view<detail::const_if_any<T, I>, detail::index_like<std::remove_const_t<I>>>;
 
 /// Owner. New memory is uninitialised: fill it, then state the order.
 template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
@@ -89,8 +106,8 @@ public:
   const_view_type view() const {
     return {values_.data(), rowind_.data(), colind_.data(), shape_, size(), facts_};
   }
-  operator view_type() { return view(); }             // NOLINT(google-explicit-constructor)
-  operator const_view_type() const { return view(); } // NOLINT(google-explicit-constructor)
+  operator view_type() & { return view(); }            // NOLINT(google-explicit-constructor)
+  operator const_view_type() const& { return view(); } // NOLINT(google-explicit-constructor)
 
   vector_view<T, S> values() { return values_.view(); }
   vector_view<const T, S> values() const { return values_.view(); }

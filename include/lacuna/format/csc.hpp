@@ -21,15 +21,17 @@ public:
   static constexpr space memory_space = S;
 
   constexpr csc_view() = default;
+  template <std::integral N>
   constexpr csc_view(T* values, detail::like<T, O>* colptr, detail::like<T, I>* rowind,
-                     index<I> shape, O nnz, facts f = {})
+                     index<I> shape, N nnz, facts f = {})
       : t_(values, colptr, rowind, {shape.col, shape.row}, nnz, f) {}
   /// Over host ranges; throws size_mismatch if one is too short for the shape and nnz.
   template <std::ranges::contiguous_range V, std::ranges::contiguous_range P,
-            std::ranges::contiguous_range R>
+            std::ranges::contiguous_range R, std::integral N>
     requires(S == space::host)
-  csc_view(V&& values, P&& colptr, R&& rowind, index<I> shape, O nnz, facts f = {})
-      : t_(values, colptr, rowind, {shape.col, shape.row}, nnz, f) {}
+  csc_view(V&& values, P&& colptr, R&& rowind, index<I> shape, N nnz, facts f = {})
+      : t_(std::forward<V>(values), std::forward<P>(colptr), std::forward<R>(rowind),
+           index<I>{shape.col, shape.row}, nnz, f) {}
   /// The same arrays read as columns: the view of A^T in CSR becomes A in CSC.
   constexpr explicit csc_view(csr_view<T, I, O, S> transpose) : t_(transpose) {}
   /// A read-only view of what a writable one shows.
@@ -38,11 +40,23 @@ public:
   constexpr csc_view(const csc_view<U, I, O, S>& a) // NOLINT(google-explicit-constructor)
       : t_(a.transpose()) {}
 
+  /// As csr_view's.
+  void update(vector_view<T, S> values, vector_view<detail::like<T, O>, S> colptr,
+              vector_view<detail::like<T, I>, S> rowind) {
+    t_.update(values, colptr, rowind);
+  }
+  template <std::integral N>
+  void update(vector_view<T, S> values, vector_view<detail::like<T, O>, S> colptr,
+              vector_view<detail::like<T, I>, S> rowind, index<I> shape, N nnz, facts f = {}) {
+    t_.update(values, colptr, rowind, {shape.col, shape.row}, nnz, f);
+  }
+
   constexpr vector_view<T, S> values() const { return t_.values(); }
   constexpr vector_view<detail::like<T, O>, S> colptr() const { return t_.rowptr(); }
   constexpr vector_view<detail::like<T, I>, S> rowind() const { return t_.colind(); }
   constexpr index<I> shape() const { return {t_.shape().col, t_.shape().row}; }
   constexpr O size() const { return t_.size(); }
+  constexpr std::int64_t capacity() const { return t_.capacity(); }
   constexpr facts order() const { return t_.order(); }
   /// The transpose in CSR, over the same memory.
   constexpr csr_view<T, I, O, S> transpose() const { return t_; }
@@ -50,6 +64,17 @@ public:
 private:
   csr_view<T, I, O, S> t_;
 };
+
+template <class V, class P, class R, class J, class N>
+csc_view(V&&, P&&, R&&, index<J>, N, facts = {})
+    -> csc_view<detail::const_if_any<detail::range_element<V>, detail::range_element<P>,
+                                     detail::range_element<R>>,
+                detail::index_like<std::ranges::range_value_t<R>>,
+                detail::index_like<std::ranges::range_value_t<P>>>;
+template <class T, class O, class I, class J, class N>
+csc_view(T*, O*, I*, index<J>, N, facts = {})
+    -> csc_view<detail::const_if_any<T, O, I>, detail::index_like<std::remove_const_t<I>>,
+                detail::index_like<std::remove_const_t<O>>>;
 
 /// Owner. New memory is uninitialised: fill it, then state the order.
 template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
@@ -71,8 +96,8 @@ public:
 
   view_type view() { return view_type(t_.view()); }
   const_view_type view() const { return const_view_type(t_.view()); }
-  operator view_type() { return view(); }             // NOLINT(google-explicit-constructor)
-  operator const_view_type() const { return view(); } // NOLINT(google-explicit-constructor)
+  operator view_type() & { return view(); }            // NOLINT(google-explicit-constructor)
+  operator const_view_type() const& { return view(); } // NOLINT(google-explicit-constructor)
 
   vector_view<T, S> values() { return t_.values(); }
   vector_view<const T, S> values() const { return t_.values(); }

@@ -13,8 +13,9 @@
 
 namespace lacuna {
 
-/// View of a CSR matrix; same constructor and accessors as the C++ Sparse BLAS. A const T makes
-/// all three arrays read-only.
+/// View of a CSR matrix; same constructors and accessors as the C++ Sparse BLAS. A const T makes
+/// all three arrays read-only. The arrays may have room for more than the nnz entries there are:
+/// operations that write a result into a view use that capacity and set its size.
 template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
           space S = space::host>
 class csr_view {
@@ -27,26 +28,53 @@ public:
   static_assert(detail::is_index<I> && detail::is_index<O>, "lacuna: indices are int32 or int64");
 
   constexpr csr_view() = default;
+  /// nnz is an integer of any type; throws bad_input if it does not fit O.
+  template <std::integral N>
   constexpr csr_view(T* values, detail::like<T, O>* rowptr, detail::like<T, I>* colind,
-                     index<I> shape, O nnz, facts f = {})
-      : values_(values), rowptr_(rowptr), colind_(colind), shape_(shape), nnz_(nnz), facts_(f) {}
+                     index<I> shape, N nnz, facts f = {})
+      : values_(values), rowptr_(rowptr), colind_(colind), shape_(shape),
+        nnz_(detail::integer<O>(nnz, "entries")), capacity_(nnz_), facts_(f) {}
   /// Over host ranges; throws size_mismatch if one is too short for the shape and nnz.
   template <std::ranges::contiguous_range V, std::ranges::contiguous_range R,
-            std::ranges::contiguous_range C>
+            std::ranges::contiguous_range C, std::integral N>
     requires(S == space::host)
-  csr_view(V&& values, R&& rowptr, C&& colind, index<I> shape, O nnz, facts f = {})
-      : values_(detail::range_data("csr_view", "values", values, nnz)),
-        rowptr_(detail::range_data("csr_view", "rowptr", rowptr, std::int64_t{shape.row} + 1)),
-        colind_(detail::range_data("csr_view", "colind", colind, nnz)), shape_(shape), nnz_(nnz),
-        facts_(f) {
-    detail::require_shape("csr_view", shape.row, shape.col, nnz);
+  csr_view(V&& values, R&& rowptr, C&& colind, index<I> shape, N nnz, facts f = {})
+      : shape_(shape), nnz_(detail::integer<O>(nnz, "entries")), facts_(f) {
+    detail::require_lasting<V>();
+    detail::require_lasting<R>();
+    detail::require_lasting<C>();
+    detail::require_shape("csr_view", shape.row, shape.col, nnz_);
+    take(
+        {std::ranges::data(values), std::ssize(values)},
+        {detail::index_pointer<detail::like<T, O>>(std::ranges::data(rowptr)), std::ssize(rowptr)},
+        {detail::index_pointer<detail::like<T, I>>(std::ranges::data(colind)), std::ssize(colind)});
   }
   /// A read-only view of what a writable one shows.
   template <class U>
     requires(std::is_const_v<T>&& std::is_same_v<U, scalar_type>)
   constexpr csr_view(const csr_view<U, I, O, S>& a) // NOLINT(google-explicit-constructor)
       : csr_view(a.values().data(), a.rowptr().data(), a.colind().data(), a.shape(), a.size(),
-                 a.order()) {}
+                 a.order()) {
+    capacity_ = a.capacity();
+  }
+
+  /// Other arrays for the same shape and number of entries, as after an operation has told how many
+  /// entries its result will have. Throws size_mismatch if one is too short.
+  void update(vector_view<T, S> values, vector_view<detail::like<T, O>, S> rowptr,
+              vector_view<detail::like<T, I>, S> colind) {
+    take(values, rowptr, colind);
+  }
+  template <std::integral N>
+  void update(vector_view<T, S> values, vector_view<detail::like<T, O>, S> rowptr,
+              vector_view<detail::like<T, I>, S> colind, index<I> shape, N nnz, facts f = {}) {
+    csr_view other;
+    other.shape_ = shape;
+    other.nnz_ = detail::integer<O>(nnz, "entries");
+    other.facts_ = f;
+    detail::require_shape("csr_view", shape.row, shape.col, other.nnz_);
+    other.take(values, rowptr, colind);
+    *this = other;
+  }
 
   constexpr vector_view<T, S> values() const { return {values_, nnz_}; }
   /// Empty if there is none: a matrix that was default-constructed or moved from.
@@ -56,20 +84,42 @@ public:
   constexpr vector_view<detail::like<T, I>, S> colind() const { return {colind_, nnz_}; }
   constexpr index<I> shape() const { return shape_; }
   constexpr O size() const { return nnz_; }
+  /// Entries that values and colind have room for.
+  constexpr std::int64_t capacity() const { return capacity_; }
   constexpr facts order() const { return facts_; }
 
 private:
+  void take(vector_view<T, S> values, vector_view<detail::like<T, O>, S> rowptr,
+            vector_view<detail::like<T, I>, S> colind) {
+    detail::require_room("csr_view", "values", values.size(), nnz_);
+    detail::require_room("csr_view", "rowptr", rowptr.size(), std::int64_t{shape_.row} + 1);
+    detail::require_room("csr_view", "colind", colind.size(), nnz_);
+    values_ = values.data();
+    rowptr_ = rowptr.data();
+    colind_ = colind.data();
+    capacity_ = std::min(values.size(), colind.size());
+  }
+
   T* values_ = nullptr;
   detail::like<T, O>* rowptr_ = nullptr;
   detail::like<T, I>* colind_ = nullptr;
   index<I> shape_{};
   O nnz_ = 0;
+  std::int64_t capacity_ = 0;
   facts facts_{};
 };
 
-template <class V, class R, class C, class I, class O>
-csr_view(V&&, R&&, C&&, index<I>, O)
-    -> csr_view<std::remove_reference_t<std::ranges::range_reference_t<V>>, I, O>;
+/// Types follow the arrays: indices from colind, offsets from rowptr; read-only if one of them is.
+template <class V, class R, class C, class J, class N>
+csr_view(V&&, R&&, C&&, index<J>, N, facts = {})
+    -> csr_view<detail::const_if_any<detail::range_element<V>, detail::range_element<R>,
+                                     detail::range_element<C>>,
+                detail::index_like<std::ranges::range_value_t<C>>,
+                detail::index_like<std::ranges::range_value_t<R>>>;
+template <class T, class O, class I, class J, class N>
+csr_view(T*, O*, I*, index<J>, N, facts = {})
+    -> csr_view<detail::const_if_any<T, O, I>, detail::index_like<std::remove_const_t<I>>,
+                detail::index_like<std::remove_const_t<O>>>;
 
 /// Owner. New memory is uninitialised: fill it, then state the order.
 template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
@@ -101,8 +151,8 @@ public:
   const_view_type view() const {
     return {values_.data(), rowptr_.data(), colind_.data(), shape_, size(), facts_};
   }
-  operator view_type() { return view(); }             // NOLINT(google-explicit-constructor)
-  operator const_view_type() const { return view(); } // NOLINT(google-explicit-constructor)
+  operator view_type() & { return view(); }            // NOLINT(google-explicit-constructor)
+  operator const_view_type() const& { return view(); } // NOLINT(google-explicit-constructor)
 
   /// The three arrays, given away: rowptr, colind, values.
   std::tuple<array<O, S>, array<I, S>, array<T, S>> release() && {

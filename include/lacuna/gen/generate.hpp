@@ -22,6 +22,11 @@ namespace lacuna::gen {
 template <class T = double, class I = index_t, class O = I>
 LACUNA_EXPORT csr<T, I, O> generate(const host_context& ctx, std::string_view spec);
 
+template <class T = double, class I = index_t, class O = I>
+csr<T, I, O> generate(std::string_view spec) {
+  return generate<T, I, O>(default_context<space::host>(), spec);
+}
+
 struct size {
   std::int64_t rows = 0, cols = 0;
   std::int64_t entries = 0; ///< exact or an upper bound

@@ -53,6 +53,20 @@ template <class T>
 LACUNA_EXPORT array<T> read_vector(const host_context& ctx, const std::string& path,
                                    const read_options& options = {});
 
+/// The same with all threads of the host.
+template <class T = double>
+file_matrix<T> read(const std::string& path, const read_options& options = {}) {
+  return read<T>(default_context<space::host>(), path, options);
+}
+template <class T = double, class I = index_t, class O = I>
+csr<T, I, O> read_csr(const std::string& path, const read_options& options = {}) {
+  return read_csr<T, I, O>(default_context<space::host>(), path, options);
+}
+template <class T = double>
+array<T> read_vector(const std::string& path, const read_options& options = {}) {
+  return read_vector<T>(default_context<space::host>(), path, options);
+}
+
 /// Unfolds symmetry, sorts, treats duplicates as the options say. Takes the entries' memory over.
 template <class T>
 LACUNA_EXPORT any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries,

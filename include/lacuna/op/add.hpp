@@ -50,23 +50,24 @@ LACUNA_EXPORT void add_to_csr(const host_context& ctx, T alpha, csr_view<const T
 namespace gpu {
 /// The same on a device. Scratch: 24 bytes (40 for 64-bit indices) for every 2304 entries and rows.
 template <class T, class I, class O>
-LACUNA_EXPORT bool rows_ascend(const device_context& ctx, csr_view<const T, I, O, space::device> a);
+LACUNA_GPU_EXPORT bool rows_ascend(const device_context& ctx,
+                                   csr_view<const T, I, O, space::device> a);
 template <class T, class I, class O, class OC>
-LACUNA_EXPORT csr<T, I, OC, space::device> add_csr(const device_context& ctx, T alpha,
-                                                   csr_view<const T, I, O, space::device> a, T beta,
-                                                   csr_view<const T, I, O, space::device> b);
+LACUNA_GPU_EXPORT csr<T, I, OC, space::device>
+add_csr(const device_context& ctx, T alpha, csr_view<const T, I, O, space::device> a, T beta,
+        csr_view<const T, I, O, space::device> b);
 template <class T, class I, class O>
-LACUNA_EXPORT std::int64_t count_add(const device_context& ctx,
-                                     csr_view<const T, I, O, space::device> a,
-                                     csr_view<const T, I, O, space::device> b);
+LACUNA_GPU_EXPORT std::int64_t count_add(const device_context& ctx,
+                                         csr_view<const T, I, O, space::device> a,
+                                         csr_view<const T, I, O, space::device> b);
 template <class T, class I, class O>
-LACUNA_EXPORT void
+LACUNA_GPU_EXPORT void
 fill_add(const device_context& ctx, T alpha, csr_view<const T, I, O, space::device> a, T beta,
          csr_view<const T, I, O, space::device> b, csr_view<T, I, O, space::device> c);
 template <class T, class I, class O>
-LACUNA_EXPORT void add_to_csr(const device_context& ctx, T alpha,
-                              csr_view<const T, I, O, space::device> a,
-                              csr_view<T, I, O, space::device> c);
+LACUNA_GPU_EXPORT void add_to_csr(const device_context& ctx, T alpha,
+                                  csr_view<const T, I, O, space::device> a,
+                                  csr_view<T, I, O, space::device> c);
 } // namespace gpu
 
 /// What add_compute found: all that a result's memory needs.

@@ -15,9 +15,11 @@ LACUNA_EXPORT void check_coo(const host_context& ctx, coo_view<const T, I, O> a)
 } // namespace cpu
 namespace gpu {
 template <class T, class I, class O>
-LACUNA_EXPORT void check_csr(const device_context& ctx, csr_view<const T, I, O, space::device> a);
+LACUNA_GPU_EXPORT void check_csr(const device_context& ctx,
+                                 csr_view<const T, I, O, space::device> a);
 template <class T, class I, class O>
-LACUNA_EXPORT void check_coo(const device_context& ctx, coo_view<const T, I, O, space::device> a);
+LACUNA_GPU_EXPORT void check_coo(const device_context& ctx,
+                                 coo_view<const T, I, O, space::device> a);
 } // namespace gpu
 
 namespace detail {
@@ -42,7 +44,7 @@ void check_view(const context<S>& ctx, coo_view<const T, I, O, S> a) {
 template <class T, space S> void check_view(const context<S>&, dense_view<const T, S> a) {
   const auto [rows, cols] = a.shape();
   require_shape("dense", rows, cols, 0);
-  const std::int64_t least = a.order() == layout::row_major ? cols : rows;
+  const std::int64_t least = a.layout() == layout::row_major ? cols : rows;
   if (a.ld() < least)
     throw bad_input("dense: ld is " + std::to_string(a.ld()) + ", the least is " +
                     std::to_string(least));
@@ -54,8 +56,6 @@ template <space S, class A> void check(const context<S>& ctx, const A& a) {
   detail::require_same_space<S, decltype(view)>();
   detail::check_view(ctx, view);
 }
-template <class A> void check(const A& a) {
-  check(default_context<decltype(detail::const_view(a))::memory_space>(), a);
-}
+template <class A> void check(const A& a) { check(detail::default_context_for<A>(), a); }
 
 } // namespace lacuna

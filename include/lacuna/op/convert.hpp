@@ -1,15 +1,23 @@
 // Conversion between coo, csr, csc and dense; sorting; merging of duplicates.
 //
 //   to_csr(ctx, a), to_csc, to_coo, to_dense   from any of the four formats, always a new owner
-//   sort(ctx, a)                               in place: coo by (row, column), csr and csc within
-//   rows / columns merge_duplicates(ctx, a, duplicates::sum)  a new owner, sorted and unique
+//   sort(ctx, a)                               in place: coo by (row, column), csr by column within
+//                                              rows, csc by row within columns
+//   merge_duplicates(ctx, a, duplicates::sum)  a new owner, sorted and unique
+//
+// Each without ctx in the default context of its operand's space.
 //
 // All are stable: entries of one row (one coordinate) keep their order, so sums of duplicates are
 // formed in stored order. Nothing is dropped: explicit zeros stay, duplicates stay until merged.
 // to_dense adds duplicates up. From dense, every element that is not 0 (NaN is not) becomes an
 // entry. Each waits for the device where the result's size must be known (from dense, merging).
+//
+// Entries of a coo are checked on their way into csr, csc or dense: bad_input names the first that
+// lies outside of the shape, or out of the order that is stated. It costs a pass over the indices,
+// and on a device a wait. Finished matrices (csr, csc) are trusted: check(a) tests them.
 #pragma once
 
+#include <lacuna/op/check.hpp>
 #include <lacuna/op/copy.hpp>
 #include <lacuna/op/transpose.hpp>
 
@@ -42,34 +50,39 @@ namespace gpu {
 template <class T, class I, class O> using csr_d = csr<T, I, O, space::device>;
 template <class T, class I, class O> using coo_d = coo<T, I, O, space::device>;
 template <class T, class I, class O>
-LACUNA_EXPORT csr_d<T, I, O> coo_to_csr(const device_context& ctx,
-                                        coo_view<const T, I, O, space::device> a);
+LACUNA_GPU_EXPORT csr_d<T, I, O> coo_to_csr(const device_context& ctx,
+                                            coo_view<const T, I, O, space::device> a);
 template <class T, class I, class O>
-LACUNA_EXPORT coo_d<T, I, O> csr_to_coo(const device_context& ctx,
-                                        csr_view<const T, I, O, space::device> a);
+LACUNA_GPU_EXPORT coo_d<T, I, O> csr_to_coo(const device_context& ctx,
+                                            csr_view<const T, I, O, space::device> a);
 template <class T, class I, class O>
-LACUNA_EXPORT csr_d<T, I, O> dense_to_csr(const device_context& ctx,
-                                          dense_view<const T, space::device> a);
+LACUNA_GPU_EXPORT csr_d<T, I, O> dense_to_csr(const device_context& ctx,
+                                              dense_view<const T, space::device> a);
 template <class T, class I, class O>
-LACUNA_EXPORT void csr_to_dense(const device_context& ctx, csr_view<const T, I, O, space::device> a,
-                                dense_view<T, space::device> result);
+LACUNA_GPU_EXPORT void csr_to_dense(const device_context& ctx,
+                                    csr_view<const T, I, O, space::device> a,
+                                    dense_view<T, space::device> result);
 template <class T, class I, class O>
-LACUNA_EXPORT void sort_csr(const device_context& ctx, csr_view<T, I, O, space::device> a);
+LACUNA_GPU_EXPORT void sort_csr(const device_context& ctx, csr_view<T, I, O, space::device> a);
 template <class T, class I, class O>
-LACUNA_EXPORT void sort_coo(const device_context& ctx, coo_view<T, I, O, space::device> a);
+LACUNA_GPU_EXPORT void sort_coo(const device_context& ctx, coo_view<T, I, O, space::device> a);
 /// The input must be sorted.
 template <class T, class I, class O>
-LACUNA_EXPORT csr_d<T, I, O> merge_csr(const device_context& ctx,
-                                       csr_view<const T, I, O, space::device> a, duplicates rule);
+LACUNA_GPU_EXPORT csr_d<T, I, O>
+merge_csr(const device_context& ctx, csr_view<const T, I, O, space::device> a, duplicates rule);
 template <class T, class I, class O>
-LACUNA_EXPORT coo_d<T, I, O> merge_coo(const device_context& ctx,
-                                       coo_view<const T, I, O, space::device> a, duplicates rule);
+LACUNA_GPU_EXPORT coo_d<T, I, O>
+merge_coo(const device_context& ctx, coo_view<const T, I, O, space::device> a, duplicates rule);
 } // namespace gpu
 
 namespace detail {
 
 template <class T, class I, class O, space S>
 csr<T, I, O, S> make_csr(const context<S>& ctx, coo_view<const T, I, O, S> a) {
+  // "Unique" alone would take a sort to test, and nothing here relies on it.
+  check_view(ctx, coo_view<const T, I, O, S>(
+                      a.values().data(), a.rowind().data(), a.colind().data(), a.shape(), a.size(),
+                      {a.order().sorted, a.order().sorted && a.order().unique}));
   if constexpr (S == space::host)
     return cpu::coo_to_csr<T, I, O>(ctx, a);
   else
@@ -109,7 +122,7 @@ coo_view<const T, I, O, S> exchanged(coo_view<const T, I, O, S> a) {
 template <class T, space S> dense_view<T, S> exchanged(dense_view<T, S> a) {
   return {a.data(),
           {a.shape().col, a.shape().row},
-          a.order() == layout::row_major ? layout::column_major : layout::row_major,
+          a.layout() == layout::row_major ? layout::column_major : layout::row_major,
           a.ld()};
 }
 template <class T, class I, class O, space S>
@@ -164,6 +177,15 @@ auto to_coo(const context<S>& ctx, const A& a) {
   detail::require_same_space<S, decltype(view)>();
   return detail::make_coo(ctx, view);
 }
+template <class A>
+  requires requires(const A& a) { detail::const_view(a).size(); }
+auto to_csr(const A& a) { return to_csr(detail::default_context_for<A>(), a); }
+template <class A>
+  requires requires(const A& a) { detail::const_view(a).size(); }
+auto to_csc(const A& a) { return to_csc(detail::default_context_for<A>(), a); }
+template <class A>
+  requires requires(const A& a) { detail::const_view(a).size(); }
+auto to_coo(const A& a) { return to_coo(detail::default_context_for<A>(), a); }
 /// From dense the widths are the caller's choice: to_csr<int32_t, int64_t>(ctx, d). Throws
 /// bad_input if they are too narrow.
 template <class I = index_t, class O = I, space S, class D>
@@ -186,6 +208,15 @@ auto to_csc(const context<S>& ctx, const D& d) {
 template <class I = index_t, class O = I, space S, class D>
   requires requires(const D& d) { detail::const_view(d).ld(); }
 auto to_coo(const context<S>& ctx, const D& d) { return to_coo(ctx, to_csr<I, O>(ctx, d)); }
+template <class I = index_t, class O = I, class D>
+  requires requires(const D& d) { detail::const_view(d).ld(); }
+auto to_csr(const D& d) { return to_csr<I, O>(detail::default_context_for<D>(), d); }
+template <class I = index_t, class O = I, class D>
+  requires requires(const D& d) { detail::const_view(d).ld(); }
+auto to_csc(const D& d) { return to_csc<I, O>(detail::default_context_for<D>(), d); }
+template <class I = index_t, class O = I, class D>
+  requires requires(const D& d) { detail::const_view(d).ld(); }
+auto to_coo(const D& d) { return to_coo<I, O>(detail::default_context_for<D>(), d); }
 
 template <space S, class A>
   requires requires(const A& a) { detail::const_view(a).size(); }
@@ -196,6 +227,12 @@ auto to_dense(const context<S>& ctx, const A& a, layout l = layout::row_major) {
   dense<T, S> result(ctx, {view.shape().row, view.shape().col}, l);
   detail::fill_dense(ctx, view, result.view());
   return result;
+}
+
+template <class A>
+  requires requires(const A& a) { detail::const_view(a).size(); }
+auto to_dense(const A& a, layout l = layout::row_major) {
+  return to_dense(detail::default_context_for<A>(), a, l);
 }
 
 /// Needs scratch of at most about twice the matrix's own size, none if it is sorted already; if
@@ -220,6 +257,20 @@ template <class T, class I, class O, space S> void sort(const context<S>& ctx, c
   a.state({true, a.order().unique});
 }
 
+template <class A>
+  requires(!detail::is_context<A> && requires(A & a) { a.state(facts{}); })
+void sort(A& a) { sort(detail::default_context_for<A>(), a); }
+
+namespace detail {
+/// A copy of a sorted matrix in which no coordinate may be there twice: bad_input names the first.
+template <class Owner, space S> Owner copy_unique(const context<S>& ctx, const Owner& a) {
+  auto copy = copy_to(ctx, a);
+  copy.state({true, true});
+  check(ctx, copy);
+  return copy;
+}
+} // namespace detail
+
 /// Works on a sorted copy if a is not stated to be sorted.
 template <class T, class I, class O, space S>
 csr<T, I, O, S> merge_duplicates(const context<S>& ctx, const csr<T, I, O, S>& a,
@@ -229,6 +280,7 @@ csr<T, I, O, S> merge_duplicates(const context<S>& ctx, const csr<T, I, O, S>& a
     sort(ctx, sorted);
     return merge_duplicates(ctx, sorted, rule);
   }
+  if (rule == duplicates::error) return detail::copy_unique(ctx, a);
   if constexpr (S == space::host)
     return cpu::merge_csr<T, I, O>(ctx, a.view(), rule);
   else
@@ -247,10 +299,17 @@ coo<T, I, O, S> merge_duplicates(const context<S>& ctx, const coo<T, I, O, S>& a
     sort(ctx, sorted);
     return merge_duplicates(ctx, sorted, rule);
   }
+  if (rule == duplicates::error) return detail::copy_unique(ctx, a);
   if constexpr (S == space::host)
     return cpu::merge_coo<T, I, O>(ctx, a.view(), rule);
   else
     return gpu::merge_coo<T, I, O>(ctx, a.view(), rule);
+}
+
+template <class A>
+  requires(!detail::is_context<A> && requires(A & a) { a.state(facts{}); })
+auto merge_duplicates(const A& a, duplicates rule = duplicates::sum) {
+  return merge_duplicates(detail::default_context_for<A>(), a, rule);
 }
 
 } // namespace lacuna

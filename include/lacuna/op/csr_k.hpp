@@ -112,14 +112,14 @@ LACUNA_EXPORT void multiply_reordered(const host_context& ctx, T alpha, csr_k_vi
 namespace gpu {
 /// Waits for the statistics of the row lengths and the number of pieces.
 template <class I, class O>
-LACUNA_EXPORT csr_k_groups<I, O, space::device>
+LACUNA_GPU_EXPORT csr_k_groups<I, O, space::device>
 group_rows(const device_context& ctx, vector_view<const O, space::device> rowptr,
            const csr_k_options& options);
 /// Queued. Scratch: as on the host, and a counter for each long row.
 template <class T, class I, class O>
-LACUNA_EXPORT void multiply_csr_k(const device_context& ctx, T alpha,
-                                  csr_k_view<const T, I, O, space::device> a, device_in<T> x,
-                                  T beta, device_in<T> z, device_out<T> y);
+LACUNA_GPU_EXPORT void multiply_csr_k(const device_context& ctx, T alpha,
+                                      csr_k_view<const T, I, O, space::device> a, device_in<T> x,
+                                      T beta, device_in<T> z, device_out<T> y);
 } // namespace gpu
 
 namespace detail {

@@ -52,11 +52,11 @@ LACUNA_EXPORT void multiply_ell_csr(const host_context& ctx, T alpha, ell_csr_vi
 namespace gpu {
 /// Waits twice, for sizes.
 template <class T, class I, class O>
-LACUNA_EXPORT ell_csr<T, I, space::device> csr_to_ell_csr(const device_context& ctx,
-                                                          csr_view<const T, I, O, space::device> a,
-                                                          const ell_csr_options& options);
+LACUNA_GPU_EXPORT ell_csr<T, I, space::device>
+csr_to_ell_csr(const device_context& ctx, csr_view<const T, I, O, space::device> a,
+               const ell_csr_options& options);
 template <class T, class I>
-LACUNA_EXPORT void
+LACUNA_GPU_EXPORT void
 multiply_ell_csr(const device_context& ctx, T alpha, ell_csr_view<const T, I, space::device> a,
                  dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
                  dense_view<T, space::device> y);

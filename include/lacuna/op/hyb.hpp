@@ -55,11 +55,11 @@ LACUNA_EXPORT void multiply_hyb(const host_context& ctx, T alpha, hyb_view<const
 namespace gpu {
 /// Waits for the row lengths, if the rule is asked for, and for the size of the rest.
 template <class T, class I, class O>
-LACUNA_EXPORT hyb<T, I, O, space::device> csr_to_hyb(const device_context& ctx,
-                                                     csr_view<const T, I, O, space::device> a,
-                                                     const hyb_options& options);
+LACUNA_GPU_EXPORT hyb<T, I, O, space::device> csr_to_hyb(const device_context& ctx,
+                                                         csr_view<const T, I, O, space::device> a,
+                                                         const hyb_options& options);
 template <class T, class I, class O>
-LACUNA_EXPORT void
+LACUNA_GPU_EXPORT void
 multiply_hyb(const device_context& ctx, T alpha, hyb_view<const T, I, O, space::device> a,
              dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
              dense_view<T, space::device> y);

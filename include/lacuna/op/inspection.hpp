@@ -99,12 +99,6 @@ const multiply_inspection<T, I, O, S>* find_inspection(const operation_info_t* i
     throw_wrong_info();
   return found;
 }
-/// Elements from the first to one past the last of a dense view, gaps included.
-template <class T, space S> std::int64_t extent(dense_view<T, S> v) {
-  const auto [rows, cols] = v.shape();
-  if (rows == 0 || cols == 0) return 0;
-  return (rows - 1) * v.row_stride() + (cols - 1) * v.col_stride() + 1;
-}
 } // namespace detail
 
 template <class T, class I, class O, space S>

@@ -46,19 +46,19 @@ template <class T> using device_out = vector_view<T, space::device>;
 /// y = alpha A x + beta z, queued. Without an inspection by split tiles, which suit
 /// any rows; with one, what the inspection chose.
 template <class T, class I, class O>
-LACUNA_EXPORT void multiply_csr(const device_context& ctx,
-                                const multiply_inspection<T, I, O, space::device>* info, T alpha,
-                                device_csr<T, I, O> a, device_in<T> x, T beta, device_in<T> z,
-                                device_out<T> y);
+LACUNA_GPU_EXPORT void multiply_csr(const device_context& ctx,
+                                    const multiply_inspection<T, I, O, space::device>* info,
+                                    T alpha, device_csr<T, I, O> a, device_in<T> x, T beta,
+                                    device_in<T> z, device_out<T> y);
 template <class T, class I, class O>
-LACUNA_EXPORT void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> a,
-                                      dense_view<const T, space::device> x, T beta,
-                                      dense_view<const T, space::device> z,
-                                      dense_view<T, space::device> y);
+LACUNA_GPU_EXPORT void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                                          dense_view<const T, space::device> x, T beta,
+                                          dense_view<const T, space::device> z,
+                                          dense_view<T, space::device> y);
 /// Reads the row lengths and waits for their statistics.
 template <class T, class I, class O>
-LACUNA_EXPORT void inspect_csr(const device_context& ctx, device_csr<T, I, O> a,
-                               multiply_inspection<T, I, O, space::device>& result);
+LACUNA_GPU_EXPORT void inspect_csr(const device_context& ctx, device_csr<T, I, O> a,
+                                   multiply_inspection<T, I, O, space::device>& result);
 } // namespace gpu
 
 } // namespace lacuna
@@ -108,7 +108,7 @@ void multiply_dense(const context<S>& ctx, const operation_info_t* info,
     require_same_size("multiply", "rows of Z", z.x.shape().row, "rows of Y", y.shape().row);
     require_same_size("multiply", "columns of Z", z.x.shape().col, "columns of Y", y.shape().col);
   }
-  require_apart<T>("multiply", "X", x.x.data(), extent(x.x), "Y", y.data(), extent(y));
+  require_apart<T>("multiply", "X", x.x.data(), x.x.extent(), "Y", y.data(), y.extent());
   const T alpha = static_cast<T>(a.alpha * x.alpha), beta = static_cast<T>(z.alpha);
   const auto run = [&](csr_view<const T, I, O, S> matrix) {
     if constexpr (S == space::host)
@@ -150,41 +150,50 @@ void multiply_product(const context<S>& ctx, product_operand<View> a, dense_oper
     require_same_size("multiply", "columns of Z", z_columns.shape().col, "columns of Y",
                       y_columns.shape().col);
   }
-  require_apart<T>("multiply", "x", x_columns.data(), extent(x_columns), "y", y_columns.data(),
-                   extent(y_columns));
+  require_apart<T>("multiply", "x", x_columns.data(), x_columns.extent(), "y", y_columns.data(),
+                   y_columns.extent());
   multiply_format(ctx, static_cast<T>(a.alpha * x.alpha), a.a, x_columns, static_cast<T>(z.alpha),
                   z_columns, y_columns);
 }
 
-/// Unwraps operands and picks the vector or the dense form; Z may be `no_addend`.
+/// Unwraps operands and picks the vector or the dense form; Z may be `no_addend`. What does not fit
+/// is told before anything else is instantiated, so that it is the compiler's first error.
 struct no_addend {};
 template <space S, class A, class X, class Z, class Y>
 void multiply_unwrapped(const context<S>& ctx, const operation_info_t* info, const A& a, const X& x,
                         const Z& z, Y&& y) {
-  const auto a_op = operand(a);
-  const auto x_op = operand(x);
-  const auto y_view = mutable_view(std::forward<Y>(y));
-  using T = typename decltype(a_op)::scalar_type;
-  require_same_space<S, decltype(a_op), decltype(x_op), decltype(y_view)>();
-  require_same_value<T, decltype(a_op), decltype(x_op), dense_operand<decltype(y_view)>>();
-  auto z_op = x_op;
-  z_op.alpha = 0;
-  if constexpr (!std::is_same_v<Z, no_addend>) {
-    using Z_op = operand_t<Z>;
-    require_same_space<S, Z_op>();
-    require_same_value<T, Z_op>();
-    if constexpr (std::is_same_v<Z_op, decltype(z_op)>)
-      z_op = operand(z);
-    else
-      static_assert(Z_op::memory_space != S || !std::is_same_v<typename Z_op::scalar_type, T>,
-                    "lacuna: the addend must be a vector where x is, a dense matrix where X is");
+  using A_op = operand_t<A>;
+  using X_op = operand_t<X>;
+  using T = typename A_op::scalar_type;
+  constexpr bool has_addend = !std::is_same_v<Z, no_addend>;
+  using Z_op = operand_t<std::conditional_t<has_addend, Z, X>>;
+  constexpr bool can_write = is_writable<Y>;
+  static_assert(can_write, "lacuna: the result must be writable and must outlive the call");
+  if constexpr (can_write) {
+    using Y_op = dense_operand<decltype(mutable_view(std::forward<Y>(y)))>;
+    constexpr bool one_space = are_in<S, A_op, X_op, Y_op, Z_op>;
+    constexpr bool one_type = are_of<T, X_op, Y_op, Z_op>;
+    constexpr bool alike = !one_space || !one_type || std::is_same_v<X_op, Z_op>;
+    static_assert(one_space,
+                  "lacuna: host and device memory are mixed in one operation; use copy_to");
+    static_assert(one_type, "lacuna: operands differ in value type (float, double); use cast");
+    static_assert(alike,
+                  "lacuna: the addend must be a vector where x is, a dense matrix where X is");
+    if constexpr (one_space && one_type && alike) {
+      const auto a_op = operand(a);
+      const auto x_op = operand(x);
+      const auto y_view = mutable_view(std::forward<Y>(y));
+      auto z_op = x_op;
+      z_op.alpha = 0;
+      if constexpr (has_addend) z_op = operand(z);
+      if constexpr (requires { typename decltype(a_op.a)::product_format; })
+        multiply_product(ctx, a_op, x_op, z_op, y_view);
+      else if constexpr (requires { x_op.x.ld(); })
+        multiply_dense(ctx, info, a_op, x_op, z_op, y_view);
+      else
+        multiply_vector(ctx, info, a_op, x_op, z_op, y_view);
+    }
   }
-  if constexpr (requires { typename decltype(a_op.a)::product_format; })
-    multiply_product(ctx, a_op, x_op, z_op, y_view);
-  else if constexpr (requires { x_op.x.ld(); })
-    multiply_dense(ctx, info, a_op, x_op, z_op, y_view);
-  else
-    multiply_vector(ctx, info, a_op, x_op, z_op, y_view);
 }
 
 template <class A> const auto& default_context_of() {

@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <lacuna/core/config.hpp>
 #include <lacuna/core/error.hpp>
 #include <lacuna/format/coo.hpp>
 #include <lacuna/format/csc.hpp>
@@ -14,11 +13,58 @@
 
 namespace lacuna {
 
-template <class Base> struct scaled_view {
-  double alpha;
-  Base base;
+namespace detail {
+/// A rank-2 mdspan of any implementation (std, Kokkos') over plain pointers.
+template <class M>
+concept mdspan_like = requires(const M& m) {
+  { M::rank() } -> std::convertible_to<std::size_t>;
+  requires M::rank()
+  == 2;
+  m.extent(0);
+  m.stride(0);
+  requires std::is_pointer_v<std::remove_cvref_t<decltype(m.data_handle())>>;
 };
-template <class Base> struct transposed_view { Base base; };
+} // namespace detail
+
+/// alpha * base, with alpha of the base's own scalar type.
+template <class Base> class scaled_view {
+public:
+  using scalar_type = typename Base::scalar_type;
+  static constexpr space memory_space = Base::memory_space;
+  constexpr scaled_view(scalar_type alpha, Base base) : alpha_(alpha), base_(base) {}
+  constexpr scalar_type alpha() const { return alpha_; }
+  constexpr const Base& base() const { return base_; }
+  /// (rows, columns) of a matrix; the size of a vector.
+  constexpr auto shape() const {
+    if constexpr (requires { base_.shape(); })
+      return base_.shape();
+    else
+      return base_.size();
+  }
+  constexpr auto size() const requires requires(const Base& b) { b.size(); }
+  { return base_.size(); }
+
+private:
+  scalar_type alpha_;
+  Base base_;
+};
+/// The transpose of base.
+template <class Base> class transposed_view {
+public:
+  using scalar_type = typename Base::scalar_type;
+  static constexpr space memory_space = Base::memory_space;
+  constexpr explicit transposed_view(Base base) : base_(base) {}
+  constexpr const Base& base() const { return base_; }
+  constexpr auto shape() const {
+    const auto [rows, cols] = base_.shape();
+    return decltype(base_.shape())(cols, rows);
+  }
+  constexpr auto size() const requires requires(const Base& b) { b.size(); }
+  { return base_.size(); }
+
+private:
+  Base base_;
+};
 
 namespace detail {
 
@@ -32,7 +78,7 @@ csr_view<const T, I, O, S> const_view(const csr<T, I, O, S>& a) {
   return a.view();
 }
 template <class T, class I, class O, space S>
-csr_view<const T, I, O, S> const_view(csr_view<T, I, O, S> a) {
+csr_view<const std::remove_const_t<T>, I, O, S> const_view(csr_view<T, I, O, S> a) {
   return a;
 }
 template <class T, class I, class O, space S>
@@ -40,7 +86,7 @@ csc_view<const T, I, O, S> const_view(const csc<T, I, O, S>& a) {
   return a.view();
 }
 template <class T, class I, class O, space S>
-csc_view<const T, I, O, S> const_view(csc_view<T, I, O, S> a) {
+csc_view<const std::remove_const_t<T>, I, O, S> const_view(csc_view<T, I, O, S> a) {
   return a;
 }
 template <class T, class I, class O, space S>
@@ -48,21 +94,44 @@ coo_view<const T, I, O, S> const_view(const coo<T, I, O, S>& a) {
   return a.view();
 }
 template <class T, class I, class O, space S>
-coo_view<const T, I, O, S> const_view(coo_view<T, I, O, S> a) {
+coo_view<const std::remove_const_t<T>, I, O, S> const_view(coo_view<T, I, O, S> a) {
   return a;
 }
 template <class T, space S> dense_view<const T, S> const_view(const dense<T, S>& a) {
   return a.view();
 }
-template <class T, space S> dense_view<const T, S> const_view(dense_view<T, S> a) { return a; }
+template <class T, space S>
+dense_view<const std::remove_const_t<T>, S> const_view(dense_view<T, S> a) {
+  return a;
+}
 template <class T, space S> vector_view<const T, S> const_view(const array<T, S>& a) {
   return a.view();
 }
-template <class T, space S> vector_view<const T, S> const_view(vector_view<T, S> a) { return a; }
+template <class T, space S>
+vector_view<const std::remove_const_t<T>, S> const_view(vector_view<T, S> a) {
+  return a;
+}
 template <std::ranges::contiguous_range R>
 vector_view<const std::ranges::range_value_t<R>, space::host> const_view(const R& r) {
   return r;
 }
+[[noreturn]] LACUNA_EXPORT void throw_strided(std::int64_t down, std::int64_t along);
+/// Rows or columns of an mdspan must lie side by side; throws unsupported if neither do.
+template <mdspan_like M> auto mdspan_view(const M& m) {
+  using T = std::remove_pointer_t<std::remove_cvref_t<decltype(m.data_handle())>>;
+  const auto rows = static_cast<std::int64_t>(m.extent(0));
+  const auto cols = static_cast<std::int64_t>(m.extent(1));
+  const auto down = static_cast<std::int64_t>(m.stride(0));
+  const auto along = static_cast<std::int64_t>(m.stride(1));
+  const bool by_rows = (along == 1 || cols <= 1) && (down >= cols || rows <= 1);
+  const bool by_columns = (down == 1 || rows <= 1) && (along >= rows || cols <= 1);
+  if (!by_rows && !by_columns) throw_strided(down, along);
+  return by_rows
+             ? dense_view<T>(m.data_handle(), {rows, cols}, layout::row_major, rows <= 1 ? 0 : down)
+             : dense_view<T>(m.data_handle(), {rows, cols}, layout::column_major,
+                             cols <= 1 ? 0 : along);
+}
+template <mdspan_like M> auto const_view(const M& m) { return const_view(mdspan_view(m)); }
 template <class T>
   requires(is_operand_view<T>::value)
 T const_view(T a) { return a; }
@@ -89,8 +158,17 @@ template <class T, class I, class O, space S>
 csr_view<T, I, O, S> mutable_view(csr_view<T, I, O, S> a) {
   return a;
 }
+template <class T, class I, class O, space S>
+csc_view<T, I, O, S> mutable_view(csc<T, I, O, S>& a) {
+  return a.view();
+}
+template <class T, class I, class O, space S>
+csc_view<T, I, O, S> mutable_view(csc_view<T, I, O, S> a) {
+  return a;
+}
 template <class T, space S> dense_view<T, S> mutable_view(dense<T, S>& a) { return a.view(); }
 template <class T, space S> dense_view<T, S> mutable_view(dense_view<T, S> a) { return a; }
+template <mdspan_like M> auto mutable_view(const M& m) { return mdspan_view(m); }
 template <class T, space S> vector_view<T, S> mutable_view(array<T, S>& a) { return a.view(); }
 template <class T, space S> vector_view<T, S> mutable_view(vector_view<T, S> a) { return a; }
 template <std::ranges::contiguous_range R>
@@ -98,15 +176,37 @@ template <std::ranges::contiguous_range R>
            !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>)
 vector_view<std::ranges::range_value_t<R>, space::host> mutable_view(R&& r) { return r; }
 
+/// What an operation leaves in its result: an owner states the order of its entries, a named view
+/// takes over the new number of entries too.
+template <class C, class View> void set_result(C&& c, const View& filled) {
+  if constexpr (requires { c.state(facts{}); })
+    c.state(filled.order());
+  else if constexpr (std::is_lvalue_reference_v<C> && !std::is_const_v<std::remove_reference_t<C>>)
+    c = filled;
+}
+
+/// Owners of memory: Lacuna's own, std::vector and the like.
+template <class V> inline constexpr bool owns = requires(const V& v) { v.view(); }
+|| (std::ranges::range<V> && !std::ranges::borrowed_range<V>);
+template <class A> constexpr void require_named() {
+  static_assert(std::is_lvalue_reference_v<A> || !owns<std::remove_cvref_t<A>>,
+                "lacuna: a view of a temporary would dangle; give the temporary a name");
+}
+
 } // namespace detail
 
-/// alpha * a, for a matrix or a vector; a is viewed, not copied.
-template <class A> auto scaled(double alpha, const A& a) {
-  return scaled_view<decltype(detail::const_view(a))>{alpha, detail::const_view(a)};
+/// alpha * a, for a matrix or a vector; a is viewed, not copied, and may not be a temporary owner.
+template <class Scalar, class A>
+  requires(std::is_arithmetic_v<Scalar>)
+auto scaled(Scalar alpha, A&& a) {
+  detail::require_named<A>();
+  using Base = decltype(detail::const_view(a));
+  return scaled_view<Base>(static_cast<typename Base::scalar_type>(alpha), detail::const_view(a));
 }
-/// The transpose of a matrix; a is viewed, not copied.
-template <class A> auto transposed(const A& a) {
-  return transposed_view<decltype(detail::const_view(a))>{detail::const_view(a)};
+/// The transpose of a matrix; a is viewed, not copied, and may not be a temporary owner.
+template <class A> auto transposed(A&& a) {
+  detail::require_named<A>();
+  return transposed_view<decltype(detail::const_view(a))>(detail::const_view(a));
 }
 
 namespace detail {
@@ -162,12 +262,12 @@ dense_operand<dense_view<const T, S>> as_operand(dense_view<const T, S> x) {
 }
 template <class B> auto as_operand(transposed_view<B> t); // either may hold the other
 template <class B> auto as_operand(scaled_view<B> s) {
-  auto op = as_operand(s.base);
-  op.alpha *= s.alpha;
+  auto op = as_operand(s.base());
+  op.alpha *= s.alpha();
   return op;
 }
 template <class B> auto as_operand(transposed_view<B> t) {
-  auto op = as_operand(t.base);
+  auto op = as_operand(t.base());
   op.transposed = !op.transposed;
   return op;
 }
@@ -181,16 +281,35 @@ template <class A> inline constexpr bool is_matrix_operand = requires {
   typename operand_t<A>::offset_type;
 };
 
+template <class X> using const_view_t = decltype(const_view(std::declval<const X&>()));
+/// Where an operation on X runs if the caller names no context.
+template <class X> const auto& default_context_for() {
+  return default_context<const_view_t<X>::memory_space>();
+}
+
+template <class V> auto values_data(const V& v) {
+  if constexpr (requires { v.values(); })
+    return v.values().data();
+  else
+    return v.data();
+}
+/// Whether Y can be an output.
+template <class Y> inline constexpr bool is_writable = requires(Y&& y) {
+  mutable_view(std::forward<Y>(y));
+};
+template <space S, class... Operand>
+inline constexpr bool are_in = ((Operand::memory_space == S) && ...);
+template <class T, class... Operand>
+inline constexpr bool are_of = (std::is_same_v<typename Operand::scalar_type, T> && ...);
+
 /// One readable message instead of a page of overloads when spaces or value types are mixed.
 template <space S, class... Operand> constexpr void require_same_space() {
-  static_assert(((Operand::memory_space == S) && ...),
+  static_assert(are_in<S, Operand...>,
                 "lacuna: host and device memory are mixed in one operation; use copy_to");
-  static_assert(S == space::host || has_cuda,
-                "lacuna: this Lacuna was built without CUDA; device memory cannot be used");
 }
 template <class T, class... Operand> constexpr void require_same_value() {
-  static_assert((std::is_same_v<typename Operand::scalar_type, T> && ...),
-                "lacuna: operands differ in value type (float, double)");
+  static_assert(are_of<T, Operand...>,
+                "lacuna: operands differ in value type (float, double); use cast");
 }
 
 /// Throws bad_input if the two host or device ranges share memory.

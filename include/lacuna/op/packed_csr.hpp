@@ -41,20 +41,20 @@ namespace gpu {
 template <class T, class I, class O>
 using device_packed_csr = packed_csr_view<const T, I, O, space::device>;
 template <class T, class I, class O>
-LACUNA_EXPORT packed_csr<T, I, O, space::device> csr_to_packed_csr(const device_context& ctx,
-                                                                   device_csr<T, I, O> a);
+LACUNA_GPU_EXPORT packed_csr<T, I, O, space::device> csr_to_packed_csr(const device_context& ctx,
+                                                                       device_csr<T, I, O> a);
 template <class T, class I, class O>
-LACUNA_EXPORT csr_d<T, I, O> packed_csr_to_csr(const device_context& ctx,
-                                               device_packed_csr<T, I, O> a);
+LACUNA_GPU_EXPORT csr_d<T, I, O> packed_csr_to_csr(const device_context& ctx,
+                                                   device_packed_csr<T, I, O> a);
 template <class T, class I, class O>
-LACUNA_EXPORT void check_packed_csr(const device_context& ctx, device_packed_csr<T, I, O> a);
+LACUNA_GPU_EXPORT void check_packed_csr(const device_context& ctx, device_packed_csr<T, I, O> a);
 /// Queued, as is the next.
 template <class T, class I, class O>
-LACUNA_EXPORT void multiply_packed_csr(const device_context& ctx, T alpha,
-                                       device_packed_csr<T, I, O> a, device_in<T> x, T beta,
-                                       device_in<T> z, device_out<T> y);
+LACUNA_GPU_EXPORT void multiply_packed_csr(const device_context& ctx, T alpha,
+                                           device_packed_csr<T, I, O> a, device_in<T> x, T beta,
+                                           device_in<T> z, device_out<T> y);
 template <class T, class I, class O>
-LACUNA_EXPORT void
+LACUNA_GPU_EXPORT void
 multiply_packed_csr_dense(const device_context& ctx, T alpha, device_packed_csr<T, I, O> a,
                           dense_view<const T, space::device> x, T beta,
                           dense_view<const T, space::device> z, dense_view<T, space::device> y);

@@ -55,22 +55,22 @@ LACUNA_EXPORT void refill_spgemm(const host_context& ctx, T alpha, csr_view<cons
 namespace gpu {
 /// The same on a device; each waits for the counts it needs.
 template <class T, class I, class O>
-LACUNA_EXPORT spgemm_estimate estimate_spgemm(const device_context& ctx, device_csr<T, I, O> a,
-                                              device_csr<T, I, O> b);
+LACUNA_GPU_EXPORT spgemm_estimate estimate_spgemm(const device_context& ctx, device_csr<T, I, O> a,
+                                                  device_csr<T, I, O> b);
 template <class T, class I, class O, class OC>
-LACUNA_EXPORT csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha,
-                                                  device_csr<T, I, O> a, device_csr<T, I, O> b,
-                                                  const spgemm_options& options, bool pattern);
+LACUNA_GPU_EXPORT csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha,
+                                                      device_csr<T, I, O> a, device_csr<T, I, O> b,
+                                                      const spgemm_options& options, bool pattern);
 template <class T, class I, class O, class OC>
-LACUNA_EXPORT std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a,
-                                        device_csr<T, I, O> b,
-                                        vector_view<OC, space::device> rowptr);
+LACUNA_GPU_EXPORT std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a,
+                                            device_csr<T, I, O> b,
+                                            vector_view<OC, space::device> rowptr);
 template <class T, class I, class O, class OC>
-LACUNA_EXPORT void fill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a,
-                               device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c);
+LACUNA_GPU_EXPORT void fill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                                   device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c);
 template <class T, class I, class O, class OC>
-LACUNA_EXPORT void refill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a,
-                                 device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c);
+LACUNA_GPU_EXPORT void refill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                                     device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c);
 } // namespace gpu
 
 namespace detail {

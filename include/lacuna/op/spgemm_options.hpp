@@ -2,6 +2,8 @@
 // be told of it afterwards.
 #pragma once
 
+#include <lacuna/core/require_cxx20.hpp>
+
 #include <cstddef>
 #include <cstdint>
 

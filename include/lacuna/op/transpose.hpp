@@ -25,9 +25,9 @@ namespace gpu {
 /// Queued; a square matrix that states sorted and unique rows is looked at first, and waited for:
 /// with a symmetric pattern only values move. Scratch: about 16 bytes an entry.
 template <class T, class I, class O>
-LACUNA_EXPORT void transpose_csr(const device_context& ctx,
-                                 csr_view<const T, I, O, space::device> a,
-                                 csr_view<T, I, O, space::device> b);
+LACUNA_GPU_EXPORT void transpose_csr(const device_context& ctx,
+                                     csr_view<const T, I, O, space::device> a,
+                                     csr_view<T, I, O, space::device> b);
 } // namespace gpu
 
 namespace detail {

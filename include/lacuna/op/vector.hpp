@@ -26,17 +26,18 @@ LACUNA_EXPORT T matrix_inf_norm(const host_context& ctx, csr_view<const T, I, O>
 namespace gpu {
 template <class T> using device_in = vector_view<const T, space::device>;
 template <class T> using device_out = vector_view<T, space::device>;
-template <class T> LACUNA_EXPORT T dot(const device_context& ctx, device_in<T> x, device_in<T> y);
 template <class T>
-LACUNA_EXPORT void axpby(const device_context& ctx, T alpha, device_in<T> x, T beta,
-                         device_out<T> y);
-template <class T> LACUNA_EXPORT void fill(const device_context& ctx, T value, device_out<T> x);
-template <class T> LACUNA_EXPORT T norm1(const device_context& ctx, device_in<T> x);
-template <class T> LACUNA_EXPORT T norm2(const device_context& ctx, device_in<T> x);
-template <class T> LACUNA_EXPORT T norm_inf(const device_context& ctx, device_in<T> x);
+LACUNA_GPU_EXPORT T dot(const device_context& ctx, device_in<T> x, device_in<T> y);
+template <class T>
+LACUNA_GPU_EXPORT void axpby(const device_context& ctx, T alpha, device_in<T> x, T beta,
+                             device_out<T> y);
+template <class T> LACUNA_GPU_EXPORT void fill(const device_context& ctx, T value, device_out<T> x);
+template <class T> LACUNA_GPU_EXPORT T norm1(const device_context& ctx, device_in<T> x);
+template <class T> LACUNA_GPU_EXPORT T norm2(const device_context& ctx, device_in<T> x);
+template <class T> LACUNA_GPU_EXPORT T norm_inf(const device_context& ctx, device_in<T> x);
 template <class T, class I, class O>
-LACUNA_EXPORT T matrix_inf_norm(const device_context& ctx,
-                                csr_view<const T, I, O, space::device> a);
+LACUNA_GPU_EXPORT T matrix_inf_norm(const device_context& ctx,
+                                    csr_view<const T, I, O, space::device> a);
 } // namespace gpu
 
 namespace detail {
@@ -47,25 +48,23 @@ template <class V> auto values_of(V v) {
   else
     return v;
 }
-template <class X> using const_view_t = decltype(const_view(std::declval<const X&>()));
-template <class X> const auto& default_context_for() {
-  return default_context<const_view_t<X>::memory_space>();
-}
 } // namespace detail
 
 /// Sum of x[i] * y[i].
 template <space S, class X, class Y> auto dot(const context<S>& ctx, const X& x, const Y& y) {
   const auto x_view = detail::const_view(x);
   const auto y_view = detail::const_view(y);
-  using T = typename decltype(x_view)::value_type;
-  static_assert(std::is_same_v<T, typename decltype(y_view)::value_type>,
-                "lacuna: operands differ in value type (float, double)");
+  using T = typename decltype(x_view)::scalar_type;
   detail::require_same_space<S, decltype(x_view), decltype(y_view)>();
-  detail::require_same_size("dot", "x", x_view.size(), "y", y_view.size());
-  if constexpr (S == space::host)
-    return cpu::dot<T>(ctx, x_view, y_view);
-  else
-    return gpu::dot<T>(ctx, x_view, y_view);
+  detail::require_same_value<T, decltype(y_view)>();
+  if constexpr (detail::are_in<S, decltype(x_view), decltype(y_view)> &&
+                detail::are_of<T, decltype(y_view)>) {
+    detail::require_same_size("dot", "x", x_view.size(), "y", y_view.size());
+    if constexpr (S == space::host)
+      return cpu::dot<T>(ctx, x_view, y_view);
+    else
+      return gpu::dot<T>(ctx, x_view, y_view);
+  }
 }
 template <class X, class Y>
   requires(!detail::is_context<X>)
@@ -74,17 +73,23 @@ auto dot(const X& x, const Y& y) { return dot(detail::default_context_for<X>(), 
 /// y = alpha x + beta y. x and y are the same memory or do not overlap.
 template <space S, class X, class Y>
 void axpby(const context<S>& ctx, double alpha, const X& x, double beta, Y&& y) {
-  const auto x_view = detail::const_view(x);
-  const auto y_view = detail::mutable_view(std::forward<Y>(y));
-  using T = typename decltype(x_view)::value_type;
-  static_assert(std::is_same_v<T, typename decltype(y_view)::value_type>,
-                "lacuna: operands differ in value type (float, double)");
-  detail::require_same_space<S, decltype(x_view), decltype(y_view)>();
-  detail::require_same_size("axpby", "x", x_view.size(), "y", y_view.size());
-  if constexpr (S == space::host)
-    cpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
-  else
-    gpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
+  constexpr bool can_write = detail::is_writable<Y>;
+  static_assert(can_write, "lacuna: the result must be writable and must outlive the call");
+  if constexpr (can_write) {
+    const auto x_view = detail::const_view(x);
+    const auto y_view = detail::mutable_view(std::forward<Y>(y));
+    using T = typename decltype(x_view)::scalar_type;
+    detail::require_same_space<S, decltype(x_view), decltype(y_view)>();
+    detail::require_same_value<T, decltype(y_view)>();
+    if constexpr (detail::are_in<S, decltype(x_view), decltype(y_view)> &&
+                  detail::are_of<T, decltype(y_view)>) {
+      detail::require_same_size("axpby", "x", x_view.size(), "y", y_view.size());
+      if constexpr (S == space::host)
+        cpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
+      else
+        gpu::axpby<T>(ctx, static_cast<T>(alpha), x_view, static_cast<T>(beta), y_view);
+    }
+  }
 }
 template <class X, class Y> void axpby(double alpha, const X& x, double beta, Y&& y) {
   axpby(detail::default_context_for<X>(), alpha, x, beta, std::forward<Y>(y));
@@ -93,7 +98,7 @@ template <class X, class Y> void axpby(double alpha, const X& x, double beta, Y&
 /// a = alpha a, in place, for a vector or the values of a matrix. NaN and Inf times 0 are NaN.
 template <space S, class A> void scale(const context<S>& ctx, double alpha, A&& a) {
   const auto v = detail::values_of(detail::mutable_view(std::forward<A>(a)));
-  using T = typename decltype(v)::value_type;
+  using T = typename decltype(v)::scalar_type;
   detail::require_same_space<S, decltype(v)>();
   // axpby does not read x when alpha is 0, so 0 a is formed as a - a.
   const T factor = static_cast<T>(alpha);
@@ -110,7 +115,7 @@ template <class A> void scale(double alpha, A&& a) {
 /// Every element becomes value.
 template <space S, class X> void fill(const context<S>& ctx, double value, X&& x) {
   const auto v = detail::mutable_view(std::forward<X>(x));
-  using T = typename decltype(v)::value_type;
+  using T = typename decltype(v)::scalar_type;
   detail::require_same_space<S, decltype(v)>();
   if constexpr (S == space::host)
     cpu::fill<T>(ctx, static_cast<T>(value), v);
@@ -118,10 +123,14 @@ template <space S, class X> void fill(const context<S>& ctx, double value, X&& x
     gpu::fill<T>(ctx, static_cast<T>(value), v);
 }
 
+template <class X> void fill(double value, X&& x) {
+  fill(detail::default_context_for<std::remove_cvref_t<X>>(), value, std::forward<X>(x));
+}
+
 /// Sum of |x[i]|.
 template <space S, class X> auto norm1(const context<S>& ctx, const X& x) {
   const auto v = detail::const_view(x);
-  using T = typename decltype(v)::value_type;
+  using T = typename decltype(v)::scalar_type;
   detail::require_same_space<S, decltype(v)>();
   if constexpr (S == space::host)
     return cpu::norm1<T>(ctx, v);
@@ -133,7 +142,7 @@ template <class X> auto norm1(const X& x) { return norm1(detail::default_context
 /// Euclidean length; neither overflows nor underflows on the way to a representable result.
 template <space S, class X> auto norm2(const context<S>& ctx, const X& x) {
   const auto v = detail::const_view(x);
-  using T = typename decltype(v)::value_type;
+  using T = typename decltype(v)::scalar_type;
   detail::require_same_space<S, decltype(v)>();
   if constexpr (S == space::host)
     return cpu::norm2<T>(ctx, v);
@@ -145,7 +154,7 @@ template <class X> auto norm2(const X& x) { return norm2(detail::default_context
 /// Largest |x[i]|; NaN if any element is; 0 for an empty vector.
 template <space S, class X> auto norm_inf(const context<S>& ctx, const X& x) {
   const auto v = detail::const_view(x);
-  using T = typename decltype(v)::value_type;
+  using T = typename decltype(v)::scalar_type;
   detail::require_same_space<S, decltype(v)>();
   if constexpr (S == space::host)
     return cpu::norm_inf<T>(ctx, v);

@@ -81,8 +81,8 @@ LACUNA_EXPORT spmv_features find_features(const host_context& ctx, csr_view<cons
 } // namespace cpu
 namespace gpu {
 template <class T, class I, class O>
-LACUNA_EXPORT spmv_features find_features(const device_context& ctx,
-                                          csr_view<const T, I, O, space::device> a);
+LACUNA_GPU_EXPORT spmv_features find_features(const device_context& ctx,
+                                              csr_view<const T, I, O, space::device> a);
 } // namespace gpu
 
 /// Bit by bit the same for any number of threads and on host and device. Reads all row pointers, no

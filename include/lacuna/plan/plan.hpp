@@ -230,8 +230,8 @@ private:
                               transposed ? cols : rows);
     detail::require_same_size(name, "columns of X", x_view.shape().col, "columns of Y",
                               y_view.shape().col);
-    detail::require_apart<T>(name, "x", x_view.data(), detail::extent(x_view), "y", y_view.data(),
-                             detail::extent(y_view));
+    detail::require_apart<T>(name, "x", x_view.data(), x_view.extent(), "y", y_view.data(),
+                             y_view.extent());
     const T a = static_cast<T>(alpha), b = static_cast<T>(beta);
     if (!transposed)
       return detail::multiply_stored<T, I, O, S>(ctx_, stored_, a, x_view, b, z_view, y_view);

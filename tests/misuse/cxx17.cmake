@@ -1,0 +1,22 @@
+# Includes each public header with -std=c++17: the first complaint must be that Lacuna needs C++20,
+# and of <lacuna/lacuna.hpp> there must be fewer than ten lines in all.
+string(REPLACE "|" ";" INCLUDES "${INCLUDES}")
+list(TRANSFORM INCLUDES PREPEND -I)
+file(GLOB_RECURSE headers RELATIVE ${SOURCE}/include ${SOURCE}/include/*.hpp)
+foreach(header IN LISTS headers)
+  file(WRITE ${WORK}/cxx17.cpp "#include <${header}>\nint main() { lacuna::multiply(1, 2, 3); }\n")
+  execute_process(COMMAND ${CXX} -std=c++17 -fsyntax-only ${INCLUDES} ${WORK}/cxx17.cpp
+                  RESULT_VARIABLE result ERROR_VARIABLE output)
+  if(result EQUAL 0)
+    message(FATAL_ERROR "${header} compiles as C++17")
+  endif()
+  string(REGEX MATCH "error: [^\n]*" first "${output}")
+  if(NOT first MATCHES "Lacuna needs C\\+\\+20: compile with -std=c\\+\\+20")
+    message(SEND_ERROR "${header}:\n${output}")
+  endif()
+  string(REGEX MATCHALL "\n" lines "${output}")
+  list(LENGTH lines lines)
+  if(header STREQUAL "lacuna/lacuna.hpp" AND NOT lines LESS 10)
+    message(SEND_ERROR "${lines} lines:\n${output}")
+  endif()
+endforeach()
