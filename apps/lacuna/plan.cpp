@@ -51,6 +51,7 @@ plan_made make_plan(const context<S>& ctx, const csr<T, I, O>& a, plan_hints hin
   plan_made made{a.shape().row,  a.shape().col, a.size(), op.decision(), op.kernel(), {}, 0,
                  machine_of(ctx)};
   if (op.format() == spmv_format::csr) { // plan() may not have looked; here all is to be told
+    hints = with_environment(hints);
     if (hints.multiplies == 0) hints.format.reset();
     made.decision = choose_plan(find_features(ctx, there), {sizeof(T), sizeof(I), sizeof(O)},
                                 made.machine, hints);
@@ -89,6 +90,7 @@ void print_json_report(const settings& s, const plan_made& made, const std::stri
                  {"predicted_seconds", chosen.total_seconds},
                  {"machine", made.machine.name},
                  {"origin", made.machine.origin},
+                 {"remarks", made.machine.remarks},
                  {"reasons", made.decision.reasons},
                  {"candidates", as_json(made.decision.candidates)}};
   if (made.transposed)
@@ -135,6 +137,7 @@ void report(const options& o, const settings& s, const plan_made& made, const st
     print("  for both {}\n", bytes);
   }
   print("  with the costs of {}: {}\n", made.machine.name, shown(made.machine.origin));
+  for (const std::string& remark : made.machine.remarks) print("    note: {}\n", shown(remark));
 }
 
 bool is_within(const settings& s, const plan_candidate& c) {

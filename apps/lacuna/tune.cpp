@@ -77,7 +77,10 @@ json as_json(const plan_candidate& c) {
 }
 
 json as_json(const tuning& t) {
-  json object = {{"command", "tune"}, {"machine", t.machine.name}, {"origin", t.before.origin}};
+  json object = {{"command", "tune"},
+                 {"machine", t.machine.name},
+                 {"origin", t.before.origin},
+                 {"remarks", t.before.remarks}};
   const auto before = numbers_of(t.before), after = numbers_of(t.machine);
   object["scatter"] = t.scatter();
   object["numbers"] = json::array();
@@ -190,6 +193,7 @@ template <space S> int run_on(const options& o, const settings& s, const context
   const talk say(o);
   say("{}, measured with {} matrices in {:.1f} s; before: {}\n", t.machine.name, t.matrices.size(),
       seconds, shown(t.before.origin));
+  for (const std::string& remark : t.before.remarks) say("  note: {}\n", shown(remark));
   print_tables(say, t);
   if (t.scatter() > 0.25 && !o.quiet)
     print(stderr, "lacuna: times scattered by {:.0f} %: tune again when nothing else runs here\n",

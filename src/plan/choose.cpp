@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,20 @@ const char* name_of(spmv_format f) {
   case spmv_format::csr_k: break;
   }
   return "csr_k";
+}
+
+plan_hints with_environment(plan_hints hints) {
+  const char* const name = std::getenv("LACUNA_FORCE_FORMAT");
+  if (hints.format || name == nullptr || *name == '\0') return hints;
+  for (const spmv_format f :
+       {spmv_format::csr, spmv_format::packed_csr, spmv_format::ell_csr, spmv_format::csr_k})
+    if (std::string_view(name) == name_of(f)) {
+      hints.format = f;
+      hints.by_environment = true;
+      return hints;
+    }
+  throw bad_input(fmt::format(
+      "LACUNA_FORCE_FORMAT is '{}'; it may be csr, packed_csr, ell_csr or csr_k", name));
 }
 
 namespace {
@@ -127,7 +142,7 @@ private:
     const double limit =
         hints_.memory_limit > 0 ? static_cast<double>(hints_.memory_limit) : 2 * csr_bytes_;
     if (hints_.format && *hints_.format != c.format) {
-      c.refused = fmt::format("{} was asked for", name_of(*hints_.format));
+      c.refused = asked_for();
     } else if (csr) {
       return; // it is there already
     } else if (f_.entries == 0 && !hints_.format) {
@@ -141,11 +156,17 @@ private:
     }
   }
 
+  [[nodiscard]] std::string asked_for() const {
+    return fmt::format("{} was asked for{}", name_of(*hints_.format),
+                       hints_.by_environment ? " by LACUNA_FORCE_FORMAT" : "");
+  }
+
   void say(std::string sentence) { decision_.reasons.push_back(std::move(sentence)); }
 
   void explain() {
     const plan_candidate& best = decision_.chosen();
     const row_statistics& rows = f_.row_length;
+    if (hints_.by_environment && hints_.format == best.format) say(asked_for());
     if (f_.entries == 0) return say("there are no entries: every format is as good");
     if (rows.longest > 0) { // else it was not looked at
       say(fmt::format("rows have {:.1f} ± {:.1f} entries, the longest {}", rows.mean,
@@ -171,11 +192,12 @@ private:
       const auto asked =
           std::find_if(decision_.candidates.begin(), decision_.candidates.end(),
                        [&](const plan_candidate& c) { return c.format == *hints_.format; });
-      return say(fmt::format("{} was asked for, but {}", name_of(asked->format), asked->refused));
+      return say(fmt::format("{}, but {}", asked_for(), asked->refused));
     }
+    if (hints_.by_environment) return; // that was said
     if (hints_.will_change) return say("the matrix will change, so it stays as it is");
     if (hints_.multiplies < 2) return say("one product never repays a conversion");
-    if (hints_.format) return say("csr was asked for");
+    if (hints_.format) return say(asked_for());
     const auto other = std::find_if(
         decision_.candidates.begin(), decision_.candidates.end(),
         [](const plan_candidate& c) { return c.format != spmv_format::csr && c.refused.empty(); });

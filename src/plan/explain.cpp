@@ -31,6 +31,7 @@ std::string explain_plan(const plan_decision& decision, const spmv_machine& mach
   std::string text = fmt::format("{}, kernel {}, on {} ({})\n", name_of(best.format), kernel,
                                  machine.name, machine.origin);
   for (const std::string& reason : decision.reasons) text += fmt::format("- {}\n", reason);
+  for (const std::string& remark : machine.remarks) text += fmt::format("note: {}\n", remark);
   text += "candidates:\n";
   for (const plan_candidate& c : decision.candidates)
     text += fmt::format("  {:<10} {:<12} {:>10} each, {:>10} in all{}{}\n", name_of(c.format),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,26 +33,27 @@ constexpr const char* field_names[] = {"fixed", "stream", "gather", "row", "entr
 /// Other numbers of a machine, each a line of its own.
 struct named_number {
   const char* name;
+  double least;
   double (*get)(const spmv_machine&);
   void (*set)(spmv_machine&, double);
 };
-#define LACUNA_NUMBER(word, field, type)                                                           \
+#define LACUNA_NUMBER(word, least, field, type)                                                    \
   {                                                                                                \
-    word, [](const spmv_machine& m) { return static_cast<double>(m.field); },                      \
+    word, least, [](const spmv_machine& m) { return static_cast<double>(m.field); },               \
         [](spmv_machine& m, double v) { m.field = static_cast<type>(v); }                          \
   }
-#define LACUNA_THRESHOLD(word) LACUNA_NUMBER("spgemm_" #word, spgemm.word, std::int64_t)
-constexpr named_number numbers[] = {LACUNA_NUMBER("device", device, bool),
-                                    LACUNA_NUMBER("workers", workers, int),
-                                    LACUNA_NUMBER("transposition", transposition, double),
-                                    LACUNA_NUMBER("piece", piece, std::int64_t),
-                                    LACUNA_NUMBER("few_rows", few_rows, std::int64_t),
-                                    LACUNA_NUMBER("lane_entries", lane_entries, std::int64_t),
-                                    LACUNA_NUMBER("padding", padding, double),
-                                    LACUNA_NUMBER("csr_k_a_ssr", csr_k.a_ssr, double),
-                                    LACUNA_NUMBER("csr_k_b_ssr", csr_k.b_ssr, double),
-                                    LACUNA_NUMBER("csr_k_a_sr", csr_k.a_sr, double),
-                                    LACUNA_NUMBER("csr_k_b_sr", csr_k.b_sr, double),
+#define LACUNA_THRESHOLD(word) LACUNA_NUMBER("spgemm_" #word, 0, spgemm.word, std::int64_t)
+constexpr named_number numbers[] = {LACUNA_NUMBER("device", 0, device, bool),
+                                    LACUNA_NUMBER("workers", 0, workers, int),
+                                    LACUNA_NUMBER("transposition", 0, transposition, double),
+                                    LACUNA_NUMBER("piece", 1, piece, std::int64_t),
+                                    LACUNA_NUMBER("few_rows", 0, few_rows, std::int64_t),
+                                    LACUNA_NUMBER("lane_entries", 1, lane_entries, std::int64_t),
+                                    LACUNA_NUMBER("padding", 1, padding, double),
+                                    LACUNA_NUMBER("csr_k_a_ssr", 0, csr_k.a_ssr, double),
+                                    LACUNA_NUMBER("csr_k_b_ssr", 0, csr_k.b_ssr, double),
+                                    LACUNA_NUMBER("csr_k_a_sr", 0, csr_k.a_sr, double),
+                                    LACUNA_NUMBER("csr_k_b_sr", 0, csr_k.b_sr, double),
                                     LACUNA_THRESHOLD(merged_entries),
                                     LACUNA_THRESHOLD(merged_products),
                                     LACUNA_THRESHOLD(merged_products_of_few),
@@ -66,19 +68,149 @@ bool concerns(const spmv_machine& m, const named_number& number) {
   return m.device || !std::string_view(number.name).starts_with("spgemm_");
 }
 
-double read_number(const char*& at, const char* end, const std::string& file, int line) {
-  while (at != end && *at == ' ') ++at;
-  double value = 0;
-  const auto [rest, status] = std::from_chars(at, end, value);
-  if (status != std::errc{} || !(value >= 0) || value > 1e6)
-    throw bad_input("a number between 0 and 10^6 was expected", file, line);
-  at = rest;
-  return value;
+constexpr double largest = 1e6;
+/// A file is some 2 KB. What is larger is none of ours, and not read to its end.
+constexpr std::size_t most_bytes = std::size_t{1} << 16;
+
+/// The numbers of a line, which holds nothing else; none if it does not.
+std::vector<double> numbers_in(std::string_view text) {
+  std::vector<double> found;
+  const char *at = text.data(), *const end = at + text.size();
+  for (;;) {
+    while (at != end && (*at == ' ' || *at == '\r')) ++at;
+    if (at == end) return found;
+    double value = 0;
+    const auto [rest, status] = std::from_chars(at, end, value);
+    if (status != std::errc{} || rest == at) return {};
+    found.push_back(value);
+    at = rest;
+  }
 }
-void require_end(const char* at, const char* end, const std::string& file, int line) {
-  while (at != end && (*at == ' ' || *at == '\r')) ++at;
-  if (at != end) throw bad_input("more follows the last number", file, line);
+bool is_in_range(double value, double least) { return value >= least && value <= largest; }
+
+/// The file's text, or why there is none.
+struct file_text {
+  bool exists = false;
+  std::string text, trouble;
+};
+file_text read_text(const std::string& file) {
+  file_text result;
+  std::error_code failed;
+  const auto status = std::filesystem::status(file, failed);
+  if (file.empty() || !std::filesystem::exists(status)) return result;
+  result.exists = true;
+  std::ifstream in;
+  if (std::filesystem::is_regular_file(status)) in.open(file, std::ios::binary);
+  result.text.resize(most_bytes + 1);
+  if (!in.is_open() || !in.read(result.text.data(), most_bytes + 1).eof())
+    result.trouble = in.is_open() && in ? "it is too large to be one" : "it cannot be read";
+  result.text.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  return result;
 }
+
+/// Takes a file's lines into a machine, and notes what it could not take.
+class machine_reader {
+public:
+  machine_reader(const std::string& file, spmv_machine built_in)
+      : file_(file), m_(std::move(built_in)), device_(m_.device), workers_(m_.workers) {
+    m_.origin = file;
+    m_.remarks.clear();
+  }
+
+  void read(std::string_view text) {
+    for (int line = 1; !text.empty(); ++line) {
+      const std::size_t end = text.find('\n');
+      if (end == std::string_view::npos) {
+        remark(line, "the file is cut off here; the line is ignored");
+        break;
+      }
+      read_line(text.substr(0, end), line);
+      text.remove_prefix(end + 1);
+    }
+    finish();
+  }
+  spmv_machine result() && { return std::move(m_); }
+  [[nodiscard]] bool fits() const { return fits_; }
+
+private:
+  void remark(int line, const std::string& what) {
+    if (m_.remarks.size() < 20)
+      m_.remarks.push_back(line > 0 ? fmt::format("{}:{}: {}", file_, line, what)
+                                    : fmt::format("{}: {}", file_, what));
+  }
+  void read_line(std::string_view text, int line) {
+    if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
+    if (text.empty() || text[0] == '#') return;
+    const std::size_t space = std::min(text.find(' '), text.size());
+    const std::string_view key = text.substr(0, space), rest = text.substr(space);
+    if (key == "name") return read_name(rest, line);
+    const std::vector<double> values = numbers_in(rest);
+    if (key == "version") return read_version(values, line);
+    const auto* const number = std::find_if(std::begin(numbers), std::end(numbers),
+                                            [&](const auto& n) { return key == n.name; });
+    if (number != std::end(numbers)) return read_number(*number, values, line);
+    const auto* const found = std::find(std::begin(class_names), std::end(class_names), key);
+    if (found == std::end(class_names)) return remark(line, unknown(key));
+    read_cost(static_cast<std::size_t>(found - std::begin(class_names)), values, line);
+  }
+  static std::string unknown(std::string_view key) {
+    std::string shown;
+    for (const char c : key.substr(0, 40)) shown += c > ' ' && c < 127 ? c : '?';
+    return fmt::format("unknown word '{}', ignored", shown);
+  }
+  void read_name(std::string_view rest, int line) {
+    while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+    if (std::any_of(rest.begin(), rest.end(), [](char c) { return c >= 0 && c < ' '; }))
+      return remark(line, "a name with control characters, ignored");
+    if (!rest.empty()) m_.name = rest.substr(0, 200);
+  }
+  void read_version(const std::vector<double>& values, int line) {
+    if (values.size() != 1)
+      remark(line, "a version is one number; ignored");
+    else if (values[0] > machine_file_version)
+      remark(line, fmt::format("written by a newer Lacuna (version {}, this is {})", values[0],
+                               machine_file_version));
+  }
+  void read_number(const named_number& number, const std::vector<double>& values, int line) {
+    if (values.size() != 1 || !is_in_range(values[0], number.least))
+      return remark(line, fmt::format("{} is one number between {} and 10^6; ignored", number.name,
+                                      number.least));
+    number.set(m_, values[0]);
+    seen_numbers_[static_cast<std::size_t>(&number - numbers)] = true;
+  }
+  void read_cost(std::size_t c, const std::vector<double>& values, int line) {
+    if (values.size() != std::size(fields) ||
+        !std::all_of(values.begin(), values.end(), [](double v) { return is_in_range(v, 0); }))
+      return remark(line, fmt::format("{} has {} numbers between 0 and 10^6; ignored",
+                                      class_names[c], std::size(fields)));
+    for (std::size_t f = 0; f < std::size(fields); ++f) m_.cost[c].*fields[f] = values[f];
+    seen_classes_[c] = true;
+  }
+  void finish() {
+    std::string missing;
+    const auto miss = [&](const char* name) {
+      missing += (missing.empty() ? "" : ", ") + std::string(name);
+    };
+    fits_ = m_.device == device_;
+    if (fits_ && m_.workers != workers_)
+      remark(0, fmt::format("measured with {} workers, there are {}", m_.workers, workers_));
+    m_.device = device_;
+    m_.workers = workers_;
+    for (std::size_t i = 0; i < std::size(numbers); ++i)
+      if (!seen_numbers_[i] && concerns(m_, numbers[i])) miss(numbers[i].name);
+    for (std::size_t c = 0; c < seen_classes_.size(); ++c)
+      if (!seen_classes_[c]) miss(class_names[c]);
+    if (!missing.empty()) remark(0, fmt::format("nothing about {}: as built in", missing));
+  }
+
+  const std::string& file_;
+  spmv_machine m_;
+  bool device_, fits_ = true;
+  int workers_;
+  std::array<bool, std::size(numbers)> seen_numbers_{};
+  std::array<bool, spmv_class_count> seen_classes_{};
+};
+
 [[noreturn]] void fail_to_write(const std::string& file, const std::string& why) {
   throw failed(detail::at_file("cannot write: " + why, file, 0));
 }
@@ -105,6 +237,55 @@ spmv_machine hopper_machine(int multiprocessors) {
              {4.83e-6, 0.111e-12, 0.141e-12, 0, 0.975e-12, 14},
              {2.68e-6, 0.113e-12, 0.141e-12, 8.80e-12, 0.412e-12, 18},
              {4.06e-6, 0.198e-12, 0.141e-12, 0.818e-12, 1.14e-12, 5}}};
+  return m;
+}
+
+double memory_bandwidth(const device_properties& p) {
+  // Both edges of the clock carry data.
+  return 2e3 * p.memory_clock_khz * (p.memory_bus_bits / 8.0);
+}
+
+namespace {
+// What an H200's driver tells of it.
+constexpr double h200_bandwidth = 2e3 * 3'201'000 * (6144 / 8.0);
+constexpr double h200_multiprocessors = 132;
+constexpr double h200_l2_bytes = 60.0 * (1 << 20);
+
+/// Without a clock: bits a second of a pin, as stacked memory (buses of thousands of bits) and
+/// others had them between 2020 and 2024: 3.2 to 8 and 12.5 to 28 Gbit.
+double guessed_bandwidth(const device_properties& p) {
+  return p.memory_bus_bits / 8.0 * (p.memory_bus_bits >= 2048 ? 5.2e9 : 18e9);
+}
+} // namespace
+
+spmv_machine scaled_machine(const device_properties& p) {
+  spmv_machine m = hopper_machine(p.multiprocessors);
+  if (!p.name.empty()) m.name = p.name;
+  if (p.compute_capability > 0 && p.compute_capability < 90) m.csr_k = csr_k_model::ampere();
+  const double slower_cores = h200_multiprocessors / std::max(p.multiprocessors, 1);
+  double slower_memory = slower_cores;
+  std::string guess = ", its memory's speed guessed from its multiprocessors";
+  if (const double told = memory_bandwidth(p); told > 0) {
+    slower_memory = h200_bandwidth / told;
+    guess.clear();
+  } else if (p.memory_bus_bits > 0) {
+    slower_memory = h200_bandwidth / guessed_bandwidth(p);
+    guess = ", its memory's speed guessed from its bus";
+  }
+  const double smaller_l2 =
+      p.l2_bytes == 0 ? 1 : std::max(1.0, h200_l2_bytes / static_cast<double>(p.l2_bytes));
+  const double slower_gather = slower_cores * smaller_l2;
+  const auto is_one = [](double factor) { return std::abs(factor - 1) < 0.02; };
+  if (guess.empty() && is_one(slower_memory) && is_one(slower_gather)) return m;
+  m.origin = "built in, scaled from an H200" + guess;
+  for (spmv_cost& c : m.cost) {
+    // A fit cannot tell bytes from the rows and entries that they belong to: all three are taken
+    // for the memory's.
+    c.stream *= slower_memory;
+    c.row *= slower_memory;
+    c.entry *= slower_memory;
+    c.gather *= slower_gather;
+  }
   return m;
 }
 
@@ -150,44 +331,19 @@ std::string machine_file(const std::string& machine_name) {
   return folder + "/spmv-" + name + ".txt";
 }
 
-std::optional<spmv_machine> read_machine(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) return std::nullopt;
-  spmv_machine m;
-  m.origin = file;
-  std::string text;
-  std::array<bool, spmv_class_count> seen{};
-  for (int line = 1; std::getline(in, text); ++line) {
-    if (text.empty() || text[0] == '#') continue;
-    const std::size_t space = text.find(' ');
-    const std::string key = text.substr(0, space);
-    const char* at = space == std::string::npos ? text.data() + text.size() : text.data() + space;
-    const char* const end = text.data() + text.size();
-    if (key == "name") {
-      m.name = space == std::string::npos ? "" : text.substr(space + 1);
-    } else if (const auto* number = std::find_if(std::begin(numbers), std::end(numbers),
-                                                 [&](const auto& n) { return key == n.name; });
-               number != std::end(numbers)) {
-      number->set(m, read_number(at, end, file, line));
-      require_end(at, end, file, line);
-    } else {
-      const auto* const found = std::find(std::begin(class_names), std::end(class_names), key);
-      if (found == std::end(class_names)) throw bad_input("unknown word '" + key + "'", file, line);
-      const auto c = static_cast<std::size_t>(found - std::begin(class_names));
-      for (double spmv_cost::*const field : fields)
-        m.cost[c].*field = read_number(at, end, file, line);
-      require_end(at, end, file, line);
-      seen[c] = true;
-    }
-  }
-  if (m.workers < 1 || m.piece < 1 || m.lane_entries < 1)
-    throw bad_input("workers, piece and lane_entries must be at least 1", file, 0);
-  for (std::size_t c = 0; c < seen.size(); ++c)
-    if (!seen[c]) throw bad_input(std::string("no line for ") + class_names[c], file, 0);
-  const csr_k_model built_in = m.device ? csr_k_model::hopper() : csr_k_model::cpu();
-  m.csr_k.cases = built_in.cases;
-  m.csr_k.entries = built_in.entries;
-  return m;
+std::optional<spmv_machine> read_machine(const std::string& file, const spmv_machine& built_in) {
+  const file_text found = read_text(file);
+  if (!found.exists) return std::nullopt;
+  const auto unused = [&](const std::string& why) {
+    spmv_machine m = built_in;
+    m.remarks = {fmt::format("{}: {}, so it is not used", file, why)};
+    return m;
+  };
+  if (!found.trouble.empty()) return unused(found.trouble);
+  machine_reader reader(file, built_in);
+  reader.read(found.text);
+  if (!reader.fits()) return unused(built_in.device ? "it is of a host" : "it is of a device");
+  return std::move(reader).result();
 }
 
 std::vector<machine_number> numbers_of(const spmv_machine& m) {
@@ -209,7 +365,7 @@ void write_machine(const std::string& file, const spmv_machine& m) {
     out << "# Costs of Lacuna's products on this machine, by lacuna tune. Seconds: fixed, a byte, "
            "a "
            "gathered byte,\n# a row, an entry; and making the format in products of CSR.\n";
-    out << fmt::format("name {}\n", m.name);
+    out << fmt::format("version {}\nname {}\n", machine_file_version, m.name);
     for (const auto& number : numbers)
       if (concerns(m, number)) out << fmt::format("{} {}\n", number.name, number.get(m));
     for (std::size_t c = 0; c < m.cost.size(); ++c) {
@@ -227,13 +383,14 @@ void write_machine(const std::string& file, const spmv_machine& m) {
 
 namespace {
 /// What is stored for a machine, read once in a process: planning must not wait for a disk.
-const std::optional<spmv_machine>& stored_machine(const std::string& name) {
+spmv_machine stored_or(const std::string& name, const spmv_machine& built_in) {
   static std::mutex guard;
   static std::map<std::string, std::optional<spmv_machine>> known;
   const std::scoped_lock lock(guard);
-  const auto found = known.find(name);
-  if (found != known.end()) return found->second;
-  return known.emplace(name, read_machine(machine_file(name))).first->second;
+  auto found = known.find(name);
+  if (found == known.end())
+    found = known.emplace(name, read_machine(machine_file(name), built_in)).first;
+  return found->second ? *found->second : built_in;
 }
 } // namespace
 
@@ -243,13 +400,17 @@ std::string machine_name(const host_context& ctx) {
 }
 std::string machine_name(const device_context& ctx) { return ctx.properties().name; }
 
+spmv_machine built_in_machine(const host_context& ctx) {
+  return x86_machine(simd_target(), ctx.threads());
+}
+spmv_machine built_in_machine(const device_context& ctx) {
+  return scaled_machine(ctx.properties());
+}
 spmv_machine machine_of(const host_context& ctx) {
-  const auto& stored = stored_machine(machine_name(ctx));
-  return stored ? *stored : x86_machine(simd_target(), ctx.threads());
+  return stored_or(machine_name(ctx), built_in_machine(ctx));
 }
 spmv_machine machine_of(const device_context& ctx) {
-  const auto& stored = stored_machine(machine_name(ctx));
-  return stored ? *stored : hopper_machine(ctx.properties().multiprocessors);
+  return stored_or(machine_name(ctx), built_in_machine(ctx));
 }
 
 } // namespace lacuna

@@ -198,13 +198,48 @@ TEST_F(CliPlan, TuneStoresWhatPlansRead) {
   EXPECT_EQ(tune({"-o", "here.txt", "--quiet"}).out, "here.txt\n");
   EXPECT_EQ(files(), (std::vector<std::string>{"config", "here.txt"}));
 
-  // A file that is not understood is an error for plans, but tune replaces it.
+  // What is not understood in a file is told and does no harm; tune replaces the file.
   write("config/" + std::filesystem::path(file).filename().string(), "name x\nnonsense\n");
-  const auto bad = go(plan);
-  EXPECT_EQ(bad.code, 3);
-  EXPECT_TRUE(has(bad.err, file + ":2: unknown word 'nonsense'"));
-  EXPECT_EQ(tune({}).code, 0);
+  const auto odd = go(plan);
+  EXPECT_EQ(odd.code, 0) << odd.err;
+  EXPECT_TRUE(has(odd.out, "note: " + file + ":2: unknown word 'nonsense', ignored\n"));
+  auto as_json = plan;
+  as_json.emplace_back("--json");
+  EXPECT_EQ(go(as_json).json()["remarks"].size(), 2U);
+  const auto again = tune({});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_TRUE(has(again.out, "unknown word 'nonsense'"));
   EXPECT_EQ(go(plan).code, 0);
+  EXPECT_EQ(go(as_json).json()["remarks"].size(), 0U);
+}
+
+TEST_F(CliPlan, TheEnvironmentForcesAFormat) {
+  const auto with = [&](const std::string& format, std::vector<std::string> arguments) {
+    run_settings s;
+    s.environment = {"LACUNA_CONFIG=" + (folder_ / "config").string(),
+                     "LACUNA_FORCE_FORMAT=" + format};
+    return run(arguments, s);
+  };
+  for (const std::string format : {"csr", "packed_csr", "ell_csr", "csr_k"}) {
+    SCOPED_TRACE(format);
+    const auto planned = with(format, {"plan", "gen:circuit:n=3000", "--json"});
+    ASSERT_EQ(planned.code, 0) << planned.err;
+    EXPECT_EQ(planned.json()["format"], format);
+    EXPECT_EQ(planned.json()["reasons"][0], format + " was asked for by LACUNA_FORCE_FORMAT");
+    const auto ran =
+        with(format, {"spmv", "gen:circuit:n=3000", "--verify", "--repeat", "2", "--json"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.json()["format"], format);
+    // What the command line says comes first.
+    EXPECT_EQ(with(format, {"spmv", "gen:circuit:n=3000", "--format", "packed_csr", "--repeat", "2",
+                            "--json"})
+                  .json()["format"],
+              "packed_csr");
+  }
+  const auto unknown = with("coo", {"plan", "gen:circuit:n=3000"});
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_TRUE(has(unknown.err, "LACUNA_FORCE_FORMAT is 'coo'; it may be csr, packed_csr, ell_csr "
+                               "or csr_k"));
 }
 
 TEST_F(CliPlan, TuneRefuses) {

@@ -1,5 +1,7 @@
 // Planned operators on every engine: whatever format is chosen or asked for, products are those of
 // the reference.
+#include <cstdlib>
+
 #include "support/dense_block.hpp"
 
 namespace lacuna::test {
@@ -58,6 +60,66 @@ TYPED_TEST(Plan, ChoosesAndExplains) {
     const auto changing = plan(TypeParam::context(), a, {.will_change = true});
     EXPECT_EQ(changing.format(), spmv_format::csr);
   });
+}
+
+TYPED_TEST(Plan, TheEnvironmentForcesAFormat) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  const triplets& m = battery_matrix("power law");
+  const auto a = TypeParam::put_csr(m);
+  const auto x = TypeParam::put(random_vector<T>(m.cols, 10));
+  const auto product = [&](auto&& op) {
+    auto y = TypeParam::put(all_nan<T>(m.rows));
+    op.multiply(x, y);
+    return host_vector(y);
+  };
+  const char* const kernels[] = {"csr_", "packed_csr", "ell_", "csr_k"};
+  for (std::size_t i = 0; i < std::size(formats); ++i) {
+    SCOPED_TRACE(name_of(formats[i]));
+    plan_hints hints{.transposed_multiplies = 100};
+    hints.format = formats[i];
+    const auto asked = plan(ctx, a, hints);
+    ::setenv("LACUNA_FORCE_FORMAT", name_of(formats[i]), 1);
+    const auto op = plan(ctx, a, {.transposed_multiplies = 100});
+    EXPECT_EQ(op.format(), formats[i]);
+    EXPECT_EQ(op.kernel().rfind(kernels[i], 0), 0U) << op.kernel();
+    EXPECT_EQ(op.transposed_decision()->chosen().format, formats[i]);
+    EXPECT_EQ(op.bytes(), asked.bytes());
+    EXPECT_TRUE(same(product(op), product(asked)));
+    EXPECT_NE(op.explain().find(std::string(name_of(formats[i])) +
+                                " was asked for by LACUNA_FORCE_FORMAT"),
+              std::string::npos);
+    // In the background, too; and a single product is no exception.
+    auto background = plan_async(ctx, a);
+    background.wait();
+    EXPECT_EQ(background.format(), formats[i]);
+    EXPECT_EQ(plan(ctx, a, {.multiplies = 1}).format(), formats[i]);
+    // A format that the caller names comes first.
+    for (const spmv_format other : formats) {
+      plan_hints named;
+      named.format = other;
+      EXPECT_EQ(plan(ctx, a, named).format(), other);
+    }
+    // It may still be refused, with a reason.
+    const auto changing = plan(ctx, a, {.will_change = true});
+    EXPECT_EQ(changing.format(), spmv_format::csr);
+    if (formats[i] != spmv_format::csr) {
+      EXPECT_NE(changing.explain().find("by LACUNA_FORCE_FORMAT, but the matrix will change"),
+                std::string::npos)
+          << changing.explain();
+    }
+  }
+  ::setenv("LACUNA_FORCE_FORMAT", "coo", 1);
+  try {
+    (void)plan(ctx, a);
+    ADD_FAILURE() << "no error";
+  } catch (const bad_input& e) {
+    EXPECT_NE(std::string(e.what()).find("csr, packed_csr, ell_csr or csr_k"), std::string::npos);
+  }
+  EXPECT_THROW((void)plan_async(ctx, a), bad_input);
+  ::setenv("LACUNA_FORCE_FORMAT", "", 1);
+  EXPECT_NO_THROW((void)plan(ctx, a));
+  ::unsetenv("LACUNA_FORCE_FORMAT");
 }
 
 TYPED_TEST(Plan, SeveralVectors) {

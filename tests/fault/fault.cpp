@@ -245,6 +245,11 @@ TYPED_TEST(Fault, FormatsForProducts) {
                                  [&](auto& o) { plan(ctx, o.a, hints).multiply(o.x, o.y); });
     TestFixture::expect_survives(
         name_of(format), 3, [&](auto& o) { plan(ctx, o.a, hints).multiply_transposed(o.u, o.v); });
+    TestFixture::expect_survives(name_of(format), 3, [&](auto& o) {
+      auto op = plan(ctx, o.a, hints);
+      op.update_values(o.a);
+      op.multiply_transposed(o.u, o.v);
+    });
   }
 }
 

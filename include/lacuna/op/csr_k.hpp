@@ -100,6 +100,13 @@ template <class T, class I, class O>
 LACUNA_EXPORT void multiply_csr_k(const host_context& ctx, T alpha, csr_k_view<const T, I, O> a,
                                   vector_view<const T> x, T beta, vector_view<const T> z,
                                   vector_view<T> y);
+/// Y = alpha P^T B P X + beta Z, where B = P A P^T is given: row i of B is row new_to_old[i] of A.
+/// Column by column; scratch: two vectors.
+template <class T, class I, class O>
+LACUNA_EXPORT void multiply_reordered(const host_context& ctx, T alpha, csr_k_view<const T, I, O> b,
+                                      vector_view<const I> new_to_old, dense_view<const T> x,
+                                      T beta, dense_view<const T> z, dense_view<T> y,
+                                      vector_view<T> scratch);
 } // namespace cpu
 
 namespace gpu {

@@ -19,10 +19,16 @@ struct plan_hints {
   double transposed_multiplies = 0; ///< and products with the transposed matrix
   std::size_t memory_limit = 0;     ///< bytes the chosen format may take; 0: twice those of CSR
   bool may_reorder = false;         ///< rows and columns may be renumbered inside the plan (host)
-  bool will_change = false;         ///< values or pattern change: only CSR follows
+  bool will_change = false;         ///< without update_values being called: only CSR follows
   /// Only this format, whatever is predicted; it may still be refused.
   std::optional<spmv_format> format = {};
+  double value_updates = 0;    ///< calls of update_values: what they need is made with the plan
+  bool by_environment = false; ///< format is LACUNA_FORCE_FORMAT's; with_environment() says so
 };
+/// Hints without a format ask for that of LACUNA_FORCE_FORMAT (csr, packed_csr, ell_csr, csr_k), if
+/// it is set and not empty: what plan() does with every hints it is given. Throws bad_input for
+/// another name.
+LACUNA_EXPORT plan_hints with_environment(plan_hints hints);
 
 /// Bytes of a value, a column index and an offset.
 struct type_widths {

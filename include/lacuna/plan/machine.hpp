@@ -1,5 +1,5 @@
-// What the planner knows about a machine: how long each kernel takes for its work. Built in for
-// Hopper and x86; measured and stored for others, and for this one, by `lacuna tune`.
+// What the planner knows about a machine: how long each kernel takes for its work. Built in for an
+// H200, scaled to other GPUs, and for x86; measured and stored by `lacuna tune`.
 #pragma once
 
 #include <array>
@@ -62,6 +62,8 @@ struct spmv_machine {
   double padding = 1.15;
   csr_k_model csr_k = csr_k_model::cpu();
   spgemm_thresholds spgemm; ///< of a device
+  /// What of its file was not used or not there, a sentence each.
+  std::vector<std::string> remarks;
 
   [[nodiscard]] const spmv_cost& of(spmv_class c) const {
     return cost[static_cast<std::size_t>(c)];
@@ -73,20 +75,37 @@ struct spmv_machine {
 /// its threads.
 LACUNA_EXPORT spmv_machine hopper_machine(int multiprocessors);
 LACUNA_EXPORT spmv_machine x86_machine(const std::string& simd, int threads);
+/// The H200's costs for another GPU: streamed bytes, rows and entries go with the bandwidth of its
+/// memory, gathered bytes with the multiprocessors, and with an L2 that is smaller. A guess, with
+/// the right order of magnitude; `lacuna tune` measures. Where the driver does not tell the
+/// memory's clock (0), its bandwidth is guessed from the width of its bus, or without that from the
+/// multiprocessors; `origin` says so.
+LACUNA_EXPORT spmv_machine scaled_machine(const device_properties& properties);
+/// Bytes a second of the device's memory, from its clock and bus; 0 if the driver tells no clock.
+LACUNA_EXPORT double memory_bandwidth(const device_properties& properties);
 
 /// The name that a context's machine is stored under.
 LACUNA_EXPORT std::string machine_name(const host_context& ctx);
 LACUNA_EXPORT std::string machine_name(const device_context& ctx);
+/// For the context's device or threads, without looking for a file.
+LACUNA_EXPORT spmv_machine built_in_machine(const host_context& ctx);
+LACUNA_EXPORT spmv_machine built_in_machine(const device_context& ctx);
 /// For the context's device or threads: what `lacuna tune` has stored when the process first asks,
-/// else what is built in.
+/// else what is built in. Whatever is in a file, it does not throw: see `remarks`.
 LACUNA_EXPORT spmv_machine machine_of(const host_context& ctx);
 LACUNA_EXPORT spmv_machine machine_of(const device_context& ctx);
 
 /// Where `lacuna tune` stores a machine: in $LACUNA_CONFIG, else $XDG_CONFIG_HOME/lacuna, else
 /// ~/.config/lacuna; empty if none of them is set.
 LACUNA_EXPORT std::string machine_file(const std::string& machine_name);
-/// Throws bad_input with file and line if the file is not understood; nothing if there is none.
-LACUNA_EXPORT std::optional<spmv_machine> read_machine(const std::string& file);
+/// What write_machine writes. Version 1 is that of files without the word.
+inline constexpr int machine_file_version = 2;
+/// The machine of a file, which may be of another version, damaged or cut off: what is missing or
+/// out of range is that of `built_in`, what is unknown is ignored, and `remarks` tells both, with
+/// the line. Kind and number of workers are always those of `built_in`: they say what runs, not how
+/// fast. Nothing if there is no such file.
+LACUNA_EXPORT std::optional<spmv_machine> read_machine(const std::string& file,
+                                                       const spmv_machine& built_in);
 /// By way of a temporary file. Throws error if it cannot be written.
 LACUNA_EXPORT void write_machine(const std::string& file, const spmv_machine& machine);
 

@@ -7,18 +7,21 @@
 //   op.multiply(X, Y);                 several vectors at once
 //   op.explain(), op.json(), op.bytes()
 //
-// The plan owns what it made. Where CSR is the answer it keeps no copy but looks at a's arrays, and
-// so do products with the transposed matrix that were not announced: keep `a` alive and its pattern
-// unchanged as long as the plan. Values: a plan in CSR sees changed values, any other does not.
+//   op.update_values(a);               new values, the same pattern: nothing is chosen again
 //
+// Who owns what: the plan owns what it made. Given a matrix that lives elsewhere (an owner by name,
+// a view), it keeps no copy where CSR is the answer but looks at the caller's arrays, and so do
+// products with the transposed matrix that were not announced: keep `a` alive and its pattern
+// unchanged as long as the plan. Given a temporary, or std::move(a), it takes the matrix over.
+// Changed values are seen after update_values; a plan in CSR that looks at the caller's arrays sees
+// them at once.
+//
+// Several threads may multiply with one plan at the same time; update_values wants it alone.
 // Results are bitwise repeatable for the same plan. Plans with different formats differ in bits.
 #pragma once
 
-#include <memory>
-#include <variant>
-
-#include <lacuna/op/packed_csr.hpp>
-#include <lacuna/plan/choose.hpp>
+#include <lacuna/op/convert.hpp>
+#include <lacuna/plan/storage.hpp>
 
 namespace lacuna {
 
@@ -28,118 +31,24 @@ LACUNA_EXPORT std::string explain_plan(const plan_decision& decision, const spmv
 LACUNA_EXPORT std::string plan_as_json(const plan_decision& decision, const spmv_machine& machine,
                                        const std::string& kernel, std::size_t bytes);
 
-/// A reordered matrix, and room for the vectors in its order.
-template <class T, class I, class O> struct reordered_csr_k {
-  permutation<I> order;
-  csr_k<T, I, O> matrix;
-};
-
-/// A matrix in the format that was chosen.
-template <class T, class I, class O, space S> struct planned_storage {
-  /// In place: the caller's arrays, or a transposed copy of them.
-  struct in_csr {
-    csr<T, I, O, S> own;
-    csr_view<const T, I, O, S> a;
-    multiply_inspection<T, I, O, S> found;
-  };
-  std::variant<in_csr, packed_csr<T, I, O, S>, ell_csr<T, I, S>, csr_k<T, I, O, S>,
-               reordered_csr_k<T, I, O>>
-      held;
-
-  [[nodiscard]] std::size_t bytes() const {
-    return std::visit(
-        [](const auto& m) -> std::size_t {
-          using M = std::remove_cvref_t<decltype(m)>;
-          if constexpr (std::is_same_v<M, in_csr>)
-            return m.own.bytes() + m.found.tiles.bytes();
-          else if constexpr (std::is_same_v<M, reordered_csr_k<T, I, O>>)
-            return m.matrix.bytes() + 2 * sizeof(I) * static_cast<std::size_t>(m.order.size());
-          else
-            return m.bytes();
-        },
-        held);
-  }
-};
-
+template <class A> inline constexpr bool is_csr_owner = false;
 template <class T, class I, class O, space S>
-planned_storage<T, I, O, S> store(const context<S>& ctx, const plan_candidate& chosen,
-                                  csr_view<const T, I, O, S> a) {
-  using storage = planned_storage<T, I, O, S>;
-  switch (chosen.format) {
-  case spmv_format::packed_csr: return {to_packed_csr(ctx, a)};
-  case spmv_format::ell_csr: return {to_ell_csr(ctx, a, chosen.ell)};
-  case spmv_format::csr_k:
-    if constexpr (S == space::host)
-      if (chosen.reordered) {
-        auto band = band_k(ctx, a, {chosen.csr_k.super_row});
-        auto matrix = to_csr_k(ctx, permute(ctx, a, band.order), band);
-        return {reordered_csr_k<T, I, O>{std::move(band.order), std::move(matrix)}};
-      }
-    return {to_csr_k(ctx, a, chosen.csr_k)};
-  case spmv_format::csr: break;
-  }
-  typename storage::in_csr kept{{}, a, {}};
-  kept.found.nnz = a.size();
-  if constexpr (S == space::host)
-    cpu::inspect_csr<T, I, O>(ctx, a, kept.found);
-  else
-    gpu::inspect_csr<T, I, O>(ctx, a, kept.found);
-  return {std::move(kept)};
-}
-
-/// Y = alpha A X + beta Z with what is held.
+inline constexpr bool is_csr_owner<csr<T, I, O, S>> = true;
+template <class A> inline constexpr bool is_csc = false;
+template <class T, class I, class O, space S> inline constexpr bool is_csc<csc<T, I, O, S>> = true;
 template <class T, class I, class O, space S>
-void multiply_stored(const context<S>& ctx, const planned_storage<T, I, O, S>& s, T alpha,
-                     dense_view<const T, S> x, T beta, dense_view<const T, S> z,
-                     dense_view<T, S> y) {
-  using storage = planned_storage<T, I, O, S>;
-  std::visit(
-      [&](const auto& m) {
-        using M = std::remove_cvref_t<decltype(m)>;
-        if constexpr (std::is_same_v<M, typename storage::in_csr>) {
-          const bool vectors = y.shape().col == 1 && x.row_stride() == 1 && y.row_stride() == 1 &&
-                               (beta == T{0} || z.row_stride() == 1);
-          const vector_view<const T, S> from(x.data(), x.shape().row), add(z.data(), z.shape().row);
-          const vector_view<T, S> to(y.data(), y.shape().row);
-          if constexpr (S == space::host) {
-            if (vectors) return cpu::multiply_csr<T, I, O>(ctx, alpha, m.a, from, beta, add, to);
-            cpu::multiply_csr_dense<T, I, O>(ctx, alpha, m.a, x, beta, z, y);
-          } else {
-            if (vectors)
-              return gpu::multiply_csr<T, I, O>(ctx, &m.found, alpha, m.a, from, beta, add, to);
-            gpu::multiply_csr_dense<T, I, O>(ctx, alpha, m.a, x, beta, z, y);
-          }
-        } else if constexpr (std::is_same_v<M, reordered_csr_k<T, I, O>>) {
-          if constexpr (S == space::host) multiply_reordered(ctx, m, alpha, x, beta, z, y);
-        } else {
-          multiply_format(ctx, alpha, m.view(), x, beta, z, y);
-        }
-      },
-      s.held);
-}
-
-/// Vectors go to the matrix's order and back, column by column.
-template <class T, class I, class O>
-void multiply_reordered(const host_context& ctx, const reordered_csr_k<T, I, O>& m, T alpha,
-                        dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
-  const std::int64_t n = m.order.size();
-  array<T> inside(ctx, n), sums(ctx, n);
-  const auto to_old = m.order.new_to_old();
-  const auto column = [](auto v, std::int64_t j) {
-    return [v, j](std::int64_t i) -> decltype(auto) { return v(i, j); };
-  };
-  for (std::int64_t j = 0; j < y.shape().col; ++j) {
-    const auto from = column(x, j), add = column(z, j);
-    const auto to = column(y, j);
-    for (std::int64_t i = 0; i < n; ++i) inside[i] = from(to_old[i]);
-    multiply(ctx, m.matrix, inside, sums);
-    for (std::int64_t i = 0; i < n; ++i) {
-      T& result = to(to_old[i]);
-      result = beta == T{0} ? alpha * sums[i] : alpha * sums[i] + beta * add(to_old[i]);
-    }
-  }
+inline constexpr bool is_csc<csc_view<T, I, O, S>> = true;
+/// A csr matrix that was passed as a temporary or by std::move: it is taken over.
+template <class A>
+inline constexpr bool is_given_away =
+    !std::is_lvalue_reference_v<A> && is_csr_owner<std::remove_cvref_t<A>>;
+template <class A> constexpr void require_can_be_taken() {
+  static_assert(!(is_given_away<A> && std::is_const_v<A>),
+                "lacuna: a const temporary can be neither looked at nor taken over");
 }
 } // namespace detail
+
+template <class T, class I, class O, space S> class async_operator;
 
 /// What plan() returns. Moves, does not copy.
 template <class T, class I, class O, space S> class planned_operator {
@@ -147,8 +56,14 @@ public:
   using scalar_type = T;
   static constexpr space memory_space = S;
 
+  /// Looks at a.
   planned_operator(const context<S>& ctx, csr_view<const T, I, O, S> a, const plan_hints& hints)
       : planned_operator(ctx, ctx, a, hints) {}
+  /// Takes a over; if it throws, a is as it was.
+  planned_operator(const context<S>& ctx, csr<T, I, O, S>&& a, const plan_hints& hints)
+      : planned_operator(ctx, ctx, std::as_const(a).view(), hints) {
+    own_ = std::make_shared<csr<T, I, O, S>>(std::move(a));
+  }
   /// Products run on ctx, the preparation on `worker`, which it waits for.
   planned_operator(const context<S>& ctx, const context<S>& worker, csr_view<const T, I, O, S> a,
                    const plan_hints& hints)
@@ -156,7 +71,8 @@ public:
         decision_(
             choose_plan(look_at(worker, a, forward(hints)), widths(), machine_, forward(hints))),
         stored_(detail::store(worker, decision_.chosen(), a)) {
-    if (hints.transposed_multiplies >= 2) prepare_transposed(worker, hints);
+    if (hints.transposed_multiplies >= 2) prepare_transposed(worker, with_environment(hints));
+    if (hints.value_updates > 0) make_maps(worker, a);
     if (&worker != &ctx) worker.synchronize();
   }
   /// y = A x. x and y are vectors, or dense matrices of several columns; they may not overlap.
@@ -176,13 +92,42 @@ public:
     run(true, alpha, x, beta, y, y);
   }
 
+  /// New values, from a matrix of the pattern that was planned (csr, its view; csc is converted
+  /// first): afterwards the plan is what plan() would make of `a` in this format, bit by bit. One
+  /// pass over the values, at most two products' time; for the transposed matrix and for reordered
+  /// plans by a map of an offset an entry, which the first call makes (it costs what making the
+  /// format did) unless the hint value_updates had it made. On a device it is queued.
+  ///
+  /// `a` replaces the matrix that was planned: a plan that owns its matrix copies the values, or
+  /// takes a temporary over; one that looks at the caller's looks at `a` from now on. Throws
+  /// size_mismatch, out_of_memory: then nothing has changed. A pattern that differs in other than
+  /// the number of entries is not noticed.
+  template <class A> void update_values(A&& a) {
+    if constexpr (detail::is_csc<std::remove_cvref_t<A>>) {
+      update_values(to_csr(ctx_, a));
+    } else {
+      detail::require_can_be_taken<A>();
+      const auto [rows, cols] = shape();
+      const csr_view<const T, I, O, S> from =
+          detail::new_values_of<T, I, S>(rows, cols, a_.size(), a);
+      if constexpr (detail::is_given_away<A>) {
+        const auto taken = std::make_shared<csr<T, I, O, S>>();
+        update(from, taken);
+        *taken = std::move(a);
+      } else {
+        update(from, nullptr);
+      }
+    }
+  }
+
   [[nodiscard]] lacuna::index<std::int64_t> shape() const {
     return {a_.shape().row, a_.shape().col};
   }
+  /// Entries of the matrix.
+  [[nodiscard]] std::int64_t size() const { return a_.size(); }
   [[nodiscard]] spmv_format format() const { return decision_.chosen().format; }
   /// The kernel's name, as in the plan's JSON.
   [[nodiscard]] std::string kernel() const {
-    using in_csr = typename detail::planned_storage<T, I, O, S>::in_csr;
     const auto* kept = std::get_if<in_csr>(&stored_.held);
     if (kept == nullptr || S == space::host) return name_of(decision_.chosen().kernel);
     switch (kept->found.kernel.method) {
@@ -194,7 +139,7 @@ public:
   }
   /// Memory that the plan owns, in its space; nothing of the caller's is counted.
   [[nodiscard]] std::size_t bytes() const {
-    return stored_.bytes() + (transposed_ ? transposed_->bytes() : 0);
+    return (own_ ? own_->bytes() : 0) + stored_.bytes() + (transposed_ ? transposed_->bytes() : 0);
   }
   /// Format, kernel, reasons and runners-up, in sentences, a line each.
   [[nodiscard]] std::string explain() const {
@@ -212,11 +157,37 @@ public:
   [[nodiscard]] const context<S>& where() const { return ctx_; }
 
 private:
+  friend class async_operator<T, I, O, S>;
+  using in_csr = typename detail::planned_storage<T, I, O, S>::in_csr;
   static constexpr type_widths widths() { return {sizeof(T), sizeof(I), sizeof(O)}; }
   /// Where A itself is not multiplied with, it stays as it is whatever format is asked for.
-  static plan_hints forward(plan_hints hints) {
-    if (hints.multiplies == 0) hints.format.reset();
-    return hints;
+  static plan_hints forward(const plan_hints& hints) {
+    plan_hints heeded = with_environment(hints);
+    if (hints.multiplies == 0) heeded.format.reset();
+    return heeded;
+  }
+  /// `taken` is about to own what `from` shows; null: the caller keeps it.
+  void update(csr_view<const T, I, O, S> from, std::shared_ptr<csr<T, I, O, S>> taken) {
+    make_maps(ctx_, from);
+    detail::update_stored<T, I, O, S>(ctx_, stored_, from);
+    if (transposed_) detail::update_stored<T, I, O, S>(ctx_, *transposed_, from);
+    if (own_ && !taken) {
+      detail::place_values<T, O, S>(ctx_, nullptr, from.values(), own_->values());
+      if (auto* kept = std::get_if<in_csr>(&stored_.held)) kept->a = a_;
+    } else {
+      own_ = std::move(taken);
+      a_ = from;
+    }
+  }
+  /// The ways that values of `a` go, where these are not simply in order. All are there or none.
+  void make_maps(const context<S>& ctx, csr_view<const T, I, O, S> a) {
+    detail::value_map<O, S> straight, turned;
+    if (stored_.is_reordered() && stored_.map.from.empty())
+      straight = detail::make_value_map<T, I, O, S>(ctx, stored_, a, false);
+    if (transposed_ && transposed_->map.from.empty())
+      turned = detail::make_value_map<T, I, O, S>(ctx, *transposed_, a, true);
+    if (!straight.from.empty()) stored_.map = std::move(straight);
+    if (!turned.from.empty()) transposed_->map = std::move(turned);
   }
 
   /// What the choice needs: of a matrix that stays in CSR anyway, only its size.
@@ -239,7 +210,6 @@ private:
     const csr_view<const T, I, O, S> view = std::as_const(turned).view();
     transposed_decision_ = choose_plan(look_at(worker, view, other), widths(), machine_, other);
     transposed_.emplace(detail::store(worker, transposed_decision_.chosen(), view));
-    using in_csr = typename detail::planned_storage<T, I, O, S>::in_csr;
     if (auto* kept = std::get_if<in_csr>(&transposed_->held)) kept->own = std::move(turned);
   }
 
@@ -272,6 +242,7 @@ private:
   }
 
   context<S> ctx_;
+  std::shared_ptr<csr<T, I, O, S>> own_; // null: a_ is the caller's
   csr_view<const T, I, O, S> a_;
   spmv_machine machine_;
   plan_decision decision_, transposed_decision_;
@@ -279,16 +250,26 @@ private:
   std::optional<detail::planned_storage<T, I, O, S>> transposed_;
 };
 
-/// Looks at `a` (csr or a view) and makes the format that is predicted to be fastest. Costs a
-/// fraction of a product, and the conversion if one pays. Waits for the device. Throws bad_input,
-/// out_of_memory; `a` is not changed.
-template <space S, class A>
-auto plan(const context<S>& ctx, const A& a, const plan_hints& hints = {}) {
-  const auto view = detail::const_view(a);
-  using V = decltype(view);
-  detail::require_same_space<S, V>();
-  return planned_operator<typename V::scalar_type, typename V::index_type, typename V::offset_type,
-                          S>(ctx, view, hints);
+/// Looks at `a` (csr, csc or a view) and makes the format that is predicted to be fastest. Costs a
+/// fraction of a product, and the conversion if one pays; csc is converted to csr first, which the
+/// plan owns. A temporary csr, or one that is moved, is taken over, any other matrix is looked at
+/// as long as the plan lives. Waits for the device. Throws bad_input, out_of_memory; `a` is not
+/// changed then.
+template <space S, class A> auto plan(const context<S>& ctx, A&& a, const plan_hints& hints = {}) {
+  detail::require_can_be_taken<A>();
+  if constexpr (detail::is_csc<std::remove_cvref_t<A>>) {
+    return plan(ctx, to_csr(ctx, a), hints);
+  } else {
+    const auto view = detail::const_view(a);
+    using V = decltype(view);
+    detail::require_same_space<S, V>();
+    using operator_type = planned_operator<typename V::scalar_type, typename V::index_type,
+                                           typename V::offset_type, S>;
+    if constexpr (detail::is_given_away<A>)
+      return operator_type(ctx, std::move(a), hints);
+    else
+      return operator_type(ctx, view, hints);
+  }
 }
 
 } // namespace lacuna

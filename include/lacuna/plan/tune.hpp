@@ -120,12 +120,6 @@ LACUNA_EXPORT std::vector<timed_run> time_in_turn(const std::vector<std::functio
                                                   double budget);
 LACUNA_EXPORT double seconds_of(const std::function<void()>& run);
 
-inline spmv_machine built_in_machine(const host_context& ctx) {
-  return x86_machine(simd_target(), ctx.threads());
-}
-inline spmv_machine built_in_machine(const device_context& ctx) {
-  return hopper_machine(ctx.properties().multiprocessors);
-}
 /// A sixteenth of the memory, so that a matrix in all its formats fits; on a host at most 160 MB.
 LACUNA_EXPORT std::size_t largest_training_bytes(const host_context& ctx);
 inline std::size_t largest_training_bytes(const device_context& ctx) {
@@ -200,13 +194,9 @@ measured_matrix measure_matrix(const context<S>& ctx, const std::string& spec,
 /// Holds one matrix at a time, in all formats. What it generates is f64 with 32-bit indices. Throws
 /// bad_input for a spec that is none, out_of_memory, device_error; stores nothing.
 template <space S> tuning tune(const context<S>& ctx, const tune_options& options = {}) {
-  const spmv_machine built_in = detail::built_in_machine(ctx);
+  const spmv_machine built_in = built_in_machine(ctx);
   tuning result;
-  try {
-    result.before = machine_of(ctx);
-  } catch (const bad_input&) {
-    result.before = built_in; // a stored file that is not understood is about to be replaced
-  }
+  result.before = machine_of(ctx);
   std::vector<std::string> specs = options.only;
   if (specs.empty())
     specs = detail::training_matrices(S == space::device, options.quick,
@@ -224,6 +214,7 @@ template <space S> tuning tune(const context<S>& ctx, const tune_options& option
   }
   result.machine.name = machine_name(ctx);
   result.machine.origin = "measured now";
+  result.machine.remarks.clear();
   result.judged_before = judge(result.before, result.matrices);
   result.judged = cross_validate(built_in, result.matrices);
   return result;

@@ -1,0 +1,228 @@
+// New values for matrices that are kept in another order than CSR's: where an entry goes follows
+// from the row pointers and the format's own structure, so no map is kept and no column is read.
+#include <lacuna/op/update_values.hpp>
+
+#include <bit>
+#include <cstring>
+
+#include "cpu/rows.hpp"
+#include "cpu/stream.hpp"
+
+namespace lacuna::cpu {
+namespace {
+
+constexpr std::int64_t step_grain = 512; // steps for one more thread
+constexpr int batch = 8;                 // steps that are filled at once
+constexpr int gather_tile = 64;          // values that are gathered before they are written
+
+template <class T> bool is_streamed(std::int64_t count) {
+  return count * std::int64_t{sizeof(T)} >= streamed_bytes;
+}
+
+/// The next entry of each lane of a slice, and where its row ends.
+template <class I, class O> struct lane_places {
+  std::int64_t stride;
+  std::int64_t at[slice_lanes], end[slice_lanes];
+
+  template <class T>
+  lane_places(ell_csr_view<T, I> to, const O* rowptr, std::int64_t slice)
+      : stride(to.slices()[slice].row_lanes()) {
+    const std::int64_t pieces = to.pieces().size();
+    if (slice < pieces) {
+      // Pieces before this one are full, so the first tells how long they are.
+      const row_piece<I> p = to.pieces()[slice];
+      const std::int64_t steps = to.slices()[p.first + 1].step - to.slices()[p.first].step;
+      for (int l = 0; l < slice_lanes; ++l) {
+        at[l] = rowptr[p.row] + (slice - p.first) * steps * slice_lanes + l;
+        end[l] = rowptr[p.row + 1];
+      }
+      return;
+    }
+    const std::int64_t first = (slice - pieces) * slice_lanes;
+    const int log = std::countr_zero(static_cast<unsigned>(stride));
+    for (int l = 0; l < slice_lanes; ++l) {
+      std::int64_t row = first + (l >> log);
+      if (!to.rows().empty())
+        row = to.rows()[row];
+      else if (row >= to.shape().row)
+        row = -1;
+      at[l] = row < 0 ? 0 : rowptr[row] + (l & (stride - 1));
+      end[l] = row < 0 ? 0 : rowptr[row + 1];
+    }
+  }
+};
+
+/// Byte l of the result has as bit u the bit l of byte u.
+std::uint64_t transposed_bits(std::uint64_t x) {
+  std::uint64_t t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AAU;
+  x ^= t ^ (t << 7);
+  t = (x ^ (x >> 14)) & 0x0000CCCC0000CCCCU;
+  x ^= t ^ (t << 14);
+  t = (x ^ (x >> 28)) & 0x00000000F0F0F0F0U;
+  return x ^ t ^ (t << 28);
+}
+/// Bit u of here[l]: lane l has an entry in step u.
+template <class I>
+void find_steps_of_lanes(const ell_step<I>* steps, int count, unsigned char* here) {
+  static_assert(batch == 8 && std::endian::native == std::endian::little);
+  for (int group = 0; group < slice_lanes; group += 8) {
+    std::uint64_t bits = 0;
+    for (int u = 0; u < count; ++u)
+      bits |= static_cast<std::uint64_t>(steps[u].mask >> group & 0xffU) << (8 * u);
+    bits = transposed_bits(bits);
+    std::memcpy(here + group, &bits, sizeof bits);
+  }
+}
+
+/// The next entries of a lane, in the steps that `here` has bits for; where those are all, with
+/// lengths that the compiler knows. Returns the place of the entry after them.
+template <class T, class Value, class Stride>
+std::int64_t fill_lane(T* tile, unsigned here, int count, std::int64_t at, std::int64_t end,
+                       Stride stride, Value value) {
+  const auto fill = [&](auto steps) {
+    for (int u = 0; u < steps; ++u) tile[slice_lanes * u] = value(at + u * stride);
+    return at + steps * stride;
+  };
+  if (here == (1U << count) - 1 && at + (count - 1) * stride < end) {
+    switch (count) {
+    case 8: return fill(std::integral_constant<int, 8>{});
+    case 7: return fill(std::integral_constant<int, 7>{});
+    case 5: return fill(std::integral_constant<int, 5>{});
+    case 3: return fill(std::integral_constant<int, 3>{});
+    default: return fill(count);
+    }
+  }
+  for (int u = 0; u < count; ++u) {
+    const bool on = (here >> u & 1U) != 0 && at < end;
+    tile[slice_lanes * u] = on ? value(at) : T{0};
+    if (on) at += stride;
+  }
+  return at;
+}
+
+/// Fills a slice batch by batch, each in a tile that is written at once.
+template <class T, class I, class O, class Value>
+void fill_slice(ell_csr_view<T, I> to, const O* rowptr, std::int64_t slice,
+                const tile_writer& writer, Value value) {
+  alignas(64) T tile[batch * slice_lanes];
+  unsigned char here[slice_lanes];
+  lane_places<I, O> lanes(to, rowptr, slice);
+  const std::int64_t end = to.slices()[slice + 1].step;
+  for (std::int64_t k = to.slices()[slice].step; k < end; k += batch) {
+    const int count = static_cast<int>(std::min<std::int64_t>(batch, end - k));
+    find_steps_of_lanes(to.steps().data() + k, count, here);
+    const auto fill = [&](auto stride) {
+      for (int l = 0; l < slice_lanes; ++l)
+        lanes.at[l] = fill_lane(tile + l, here[l], count, lanes.at[l], lanes.end[l], stride, value);
+    };
+    if (lanes.stride == 1)
+      fill(std::integral_constant<int, 1>{});
+    else
+      fill(lanes.stride);
+    writer.write(tile, count * slice_lanes, to.values().data() + slice_lanes * k);
+  }
+}
+
+/// to[k] = values[from[k]] for k in [begin, end); begin is a multiple of a tile.
+template <class T, class O>
+void gather(const O* from, const T* values, T* to, std::int64_t begin, std::int64_t end,
+            const tile_writer& writer) {
+  alignas(64) T tile[gather_tile];
+  std::int64_t k = begin;
+  for (; k + gather_tile <= end; k += gather_tile) {
+    for (int i = 0; i < gather_tile; ++i) tile[i] = values[from[k + i]];
+    writer.write(tile, gather_tile, to + k);
+  }
+  for (; k < end; ++k) to[k] = values[from[k]];
+}
+
+} // namespace
+
+template <class T, class O>
+void place_values(const host_context& ctx, const O* from, vector_view<const T> values,
+                  vector_view<T> to) {
+  if (from == nullptr)
+    return for_each_range(ctx, to.size(), entry_grain, [=](std::int64_t begin, std::int64_t end) {
+      std::copy(values.data() + begin, values.data() + end, to.data() + begin);
+    });
+  const std::int64_t tiles = (to.size() + gather_tile - 1) / gather_tile;
+  const bool streams = is_streamed<T>(to.size());
+  for_each_range(ctx, tiles, entry_grain / gather_tile, [=](std::int64_t begin, std::int64_t end) {
+    gather(from, values.data(), to.data(), begin * gather_tile,
+           std::min(end * gather_tile, to.size()), tile_writer(streams));
+  });
+}
+
+template <class T, class I, class O>
+void place_in_ell_csr(const host_context& ctx, vector_view<const O> rowptr, const O* from,
+                      vector_view<const T> values, ell_csr_view<T, I> to) {
+  if (values.empty()) return;
+  const auto slices = to.slices();
+  const bool streams = is_streamed<T>(to.values().size());
+  for_each_part(ctx, to.steps().size(), step_grain, [=](int part, int parts) {
+    const auto first_slice = [&](int of) { // of a share of equal steps
+      const std::int64_t target = part_begin(to.steps().size(), of, parts);
+      return std::partition_point(slices.begin(), slices.begin() + to.slice_count(),
+                                  [=](const ell_slice& s) { return s.step < target; }) -
+             slices.begin();
+    };
+    const std::int64_t end = part + 1 == parts ? to.slice_count() : first_slice(part + 1);
+    const tile_writer writer(streams);
+    for (std::int64_t s = first_slice(part); s < end; ++s) {
+      if (from == nullptr)
+        fill_slice(to, rowptr.data(), s, writer, [=](std::int64_t k) { return values[k]; });
+      else
+        fill_slice(to, rowptr.data(), s, writer, [=](std::int64_t k) { return values[from[k]]; });
+    }
+  });
+}
+
+template <class T, class I, class O>
+void place_in_hyb(const host_context& ctx, csr_view<const T, I, O> a, hyb_view<T, I, O> to) {
+  const std::int64_t rows = a.shape().row, width = to.width(), stride = to.stride();
+  const O* const rowptr = a.rowptr().data();
+  const T* const values = a.values().data();
+  const auto rest = to.rest();
+  for_each_part(ctx, rows + a.size(), entry_grain, [=](int part, int parts) {
+    const std::int64_t end = first_row(rowptr, rows, part + 1, parts);
+    for (std::int64_t i = first_row(rowptr, rows, part, parts); i < end; ++i) {
+      const std::int64_t first = rowptr[i], length = rowptr[i + 1] - first;
+      const std::int64_t in_ell = std::min(length, width), place = rest.rowptr()[i];
+      for (std::int64_t k = 0; k < in_ell; ++k) to.values()[k * stride + i] = values[first + k];
+      const std::int64_t beyond =
+          std::min<std::int64_t>(length - in_ell, rest.rowptr()[i + 1] - place);
+      std::copy_n(values + first + in_ell, beyond, rest.values().data() + place);
+    }
+  });
+}
+
+void number_entries(const host_context& ctx, vector_view<double> numbers) {
+  for_each_range(ctx, numbers.size(), entry_grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) numbers[k] = static_cast<double>(k);
+  });
+}
+template <class O>
+void as_offsets(const host_context& ctx, vector_view<const double> numbers,
+                vector_view<O> offsets) {
+  for_each_range(ctx, numbers.size(), entry_grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) offsets[k] = static_cast<O>(numbers[k]);
+  });
+}
+template void as_offsets<std::int32_t>(const host_context&, vector_view<const double>,
+                                       vector_view<std::int32_t>);
+template void as_offsets<std::int64_t>(const host_context&, vector_view<const double>,
+                                       vector_view<std::int64_t>);
+
+#define LACUNA_INSTANTIATE(T, O)                                                                   \
+  template void place_values<T, O>(const host_context&, const O*, vector_view<const T>,            \
+                                   vector_view<T>);
+LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
+#undef LACUNA_INSTANTIATE
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template void place_in_ell_csr<T, I, O>(const host_context&, vector_view<const O>, const O*,     \
+                                          vector_view<const T>, ell_csr_view<T, I>);               \
+  template void place_in_hyb<T, I, O>(const host_context&, csr_view<const T, I, O>,                \
+                                      hyb_view<T, I, O>);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::cpu
