@@ -21,9 +21,11 @@
 // on every engine and for any number of threads. Rows that are not stated to be sorted and unique
 // are looked at; if they are not, a sorted copy is used in which duplicates are summed in stored
 // order. A transposed operand costs a transposed copy. Equal patterns are noticed: only values are
-// added then. O(nnz(A) + nnz(B) + rows); waits for the device.
+// added then. Of operands that differ in the width of their indices or offsets the narrower one is
+// copied into the wider types. O(nnz(A) + nnz(B) + rows); waits for the device.
 #pragma once
 
+#include <lacuna/op/cast.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/result.hpp>
 
@@ -144,24 +146,33 @@ template <class A, class B> void require_same_shape(const char* op, const A& a, 
   require_same_size(op, "columns of A", a.cols(), "columns of B", b.cols());
 }
 
-/// OC: the offsets of C; void: those of A.
+/// OC: the offsets of C; void: the wider of A's and B's.
 template <class OC, space S, class A, class B>
 auto add_sparse(const context<S>& ctx, const A& a, const B& b) {
   const auto a_op = operand(a);
   const auto b_op = operand(b);
   using Op = decltype(a_op);
-  require_summands<S, Op, decltype(b_op)>();
+  using Other = decltype(b_op);
   using T = typename Op::scalar_type;
-  using I = typename Op::index_type;
-  using O = typename Op::offset_type;
-  using Offset = std::conditional_t<std::is_void_v<OC>, O, OC>;
-  require_same_shape("add", a_op, b_op);
-  const summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
-  const T alpha = static_cast<T>(a_op.alpha), beta = static_cast<T>(b_op.alpha);
-  if constexpr (S == space::host)
-    return cpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
-  else
-    return gpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
+  constexpr bool fit = are_in<S, Op, Other> && are_of<T, Other>;
+  require_same_space<S, Op, Other>();
+  require_same_value<T, Other>();
+  if constexpr (fit && !are_alike<Op, Other>) {
+    const widened<Op, Other> left(ctx, a_op);
+    const widened<Other, Op> right(ctx, b_op);
+    return add_sparse<OC>(ctx, left.operand(), right.operand());
+  } else if constexpr (fit) {
+    using I = typename Op::index_type;
+    using O = typename Op::offset_type;
+    using Offset = std::conditional_t<std::is_void_v<OC>, O, OC>;
+    require_same_shape("add", a_op, b_op);
+    const summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
+    const T alpha = static_cast<T>(a_op.alpha), beta = static_cast<T>(b_op.alpha);
+    if constexpr (S == space::host)
+      return cpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
+    else
+      return gpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
+  }
 }
 
 /// A csr or csc matrix, scaled or transposed or not; formats made for multiplication are none.

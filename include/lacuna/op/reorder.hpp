@@ -87,7 +87,7 @@ void gather_vector(const char* op, const host_context& ctx, vector_view<const I>
   const auto x_view = const_view(x);
   const auto y_view = mutable_view(std::forward<Y>(y));
   using T = typename decltype(x_view)::scalar_type;
-  static_assert(std::is_same_v<T, typename decltype(y_view)::value_type>,
+  static_assert(std::is_same_v<T, typename decltype(y_view)::scalar_type>,
                 "lacuna: operands differ in value type (float, double)");
   require_same_space<space::host, decltype(x_view), decltype(y_view)>();
   require_same_size(op, "x", x_view.size(), "the permutation", from.size());

@@ -17,6 +17,7 @@
 
 #include <vector>
 
+#include <lacuna/op/cast.hpp>
 #include <lacuna/op/multiply.hpp>
 #include <lacuna/op/spgemm_options.hpp>
 
@@ -110,18 +111,28 @@ auto multiply_sparse(const context<S>& ctx, const A& a, const B& b, const spgemm
                      bool pattern) {
   const auto a_op = operand(a);
   const auto b_op = operand(b);
-  using T = typename decltype(a_op)::scalar_type;
-  using I = typename decltype(a_op)::index_type;
-  using O = typename decltype(a_op)::offset_type;
-  require_like_factors<S, decltype(a_op), decltype(b_op)>();
-  using Offset = std::conditional_t<std::is_void_v<OC>, O, OC>;
-  require_same_size("multiply", "columns of A", a_op.cols(), "rows of B", b_op.rows());
-  const sparse_factor<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
-  const T alpha = static_cast<T>(a_op.alpha * b_op.alpha);
-  if constexpr (S == space::host)
-    return cpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
-  else
-    return gpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
+  using Op = decltype(a_op);
+  using Other = decltype(b_op);
+  using T = typename Op::scalar_type;
+  constexpr bool fit = are_in<S, Op, Other> && are_of<T, Other>;
+  require_same_space<S, Op, Other>();
+  require_same_value<T, Other>();
+  if constexpr (fit && !are_alike<Op, Other>) { // the narrower one is copied into wider types
+    const widened<Op, Other> left(ctx, a_op);
+    const widened<Other, Op> right(ctx, b_op);
+    return multiply_sparse<OC>(ctx, left.operand(), right.operand(), options, pattern);
+  } else if constexpr (fit) {
+    using I = typename Op::index_type;
+    using O = typename Op::offset_type;
+    using Offset = std::conditional_t<std::is_void_v<OC>, O, OC>;
+    require_same_size("multiply", "columns of A", a_op.cols(), "rows of B", b_op.rows());
+    const sparse_factor<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
+    const T alpha = static_cast<T>(a_op.alpha * b_op.alpha);
+    if constexpr (S == space::host)
+      return cpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
+    else
+      return gpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
+  }
 }
 
 template <class A, class B>
