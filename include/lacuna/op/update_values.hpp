@@ -44,22 +44,23 @@ namespace gpu {
 /// All queued.
 template <class T, class O>
 LACUNA_GPU_EXPORT void place_values(const device_context& ctx, const O* from,
-                                vector_view<const T, space::device> values,
-                                vector_view<T, space::device> to);
+                                    vector_view<const T, space::device> values,
+                                    vector_view<T, space::device> to);
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void place_in_ell_csr(const device_context& ctx,
-                                    vector_view<const O, space::device> rowptr, const O* from,
-                                    vector_view<const T, space::device> values,
-                                    ell_csr_view<T, I, space::device> to);
+                                        vector_view<const O, space::device> rowptr, const O* from,
+                                        vector_view<const T, space::device> values,
+                                        ell_csr_view<T, I, space::device> to);
 template <class T, class I, class O>
-LACUNA_GPU_EXPORT void place_in_hyb(const device_context& ctx, csr_view<const T, I, O, space::device> a,
-                                hyb_view<T, I, O, space::device> to);
+LACUNA_GPU_EXPORT void place_in_hyb(const device_context& ctx,
+                                    csr_view<const T, I, O, space::device> a,
+                                    hyb_view<T, I, O, space::device> to);
 LACUNA_GPU_EXPORT void number_entries(const device_context& ctx,
-                                  vector_view<double, space::device> numbers);
+                                      vector_view<double, space::device> numbers);
 template <class O>
 LACUNA_GPU_EXPORT void as_offsets(const device_context& ctx,
-                              vector_view<const double, space::device> numbers,
-                              vector_view<O, space::device> offsets);
+                                  vector_view<const double, space::device> numbers,
+                                  vector_view<O, space::device> offsets);
 } // namespace gpu
 
 namespace detail {
