@@ -25,12 +25,11 @@ template <class T> io::any_csr<T> generate_any(const host_context& ctx, std::str
 } // namespace
 
 void add_read_options(CLI::App& command, io::read_options& options) {
-  using io::duplicate_rule, io::complex_rule;
-  add_choice<duplicate_rule>(command, "--duplicates", options.duplicates,
-                             {{"sum", duplicate_rule::sum},
-                              {"error", duplicate_rule::error},
-                              {"last", duplicate_rule::last}},
-                             "entries given twice: sum (default), error, or last counts")
+  using io::complex_rule;
+  add_choice<duplicates>(
+      command, "--duplicates", options.duplicates,
+      {{"sum", duplicates::sum}, {"error", duplicates::error}, {"last", duplicates::last}},
+      "entries given twice: sum (default), error, or last counts")
       ->option_text("RULE")
       ->group("Reading");
   add_choice<complex_rule>(command, "--complex", options.complex,

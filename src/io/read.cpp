@@ -216,7 +216,7 @@ file_triplets<T> read_file(const host_context& ctx, const std::string& path,
 
 template <class T>
 any_csr<T> assemble_file(const host_context& ctx, file_triplets<T> entries, const std::string& path,
-                         duplicate_rule rule) {
+                         duplicates rule) {
   const file_info about = entries.about;
   return assemble(ctx, std::move(entries), rule, [&](std::int64_t row, std::int64_t col) {
     throw_repeated(about, path, row, col);
@@ -342,9 +342,7 @@ array<T> read_vector(const host_context& ctx, const std::string& path,
 }
 
 bool is_readable_name(const std::string& path) { return kind_of_name(path) != file_kind::unknown; }
-bool is_writable_name(const std::string& path) {
-  return kind_to_write(path) != file_kind::unknown;
-}
+bool is_writable_name(const std::string& path) { return kind_to_write(path) != file_kind::unknown; }
 
 #define LACUNA_INSTANTIATE(T)                                                                      \
   template file_triplets<T> read_triplets(const host_context&, const std::string&,                 \

@@ -86,7 +86,7 @@ array<T> read_vector(const std::string& path, const read_options& options = {}) 
 /// Throws unsupported if they are complex.
 template <class T>
 LACUNA_EXPORT any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries,
-                                  duplicate_rule rule = duplicate_rule::sum);
+                                  duplicates rule = duplicates::sum);
 
 /// Whether read() and write() know this name's extension.
 LACUNA_EXPORT bool is_readable_name(const std::string& path);

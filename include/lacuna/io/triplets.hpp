@@ -53,14 +53,12 @@ template <class T> struct file_triplets {
   file_info about;
 };
 
-/// Entries with the same coordinate.
-enum class duplicate_rule { sum, last, error };
 /// What to make of complex values: throw unsupported, take the real part or the absolute value, or
 /// keep both parts (read_triplets and read_complex; a real matrix cannot hold them).
 enum class complex_rule { refuse, real, abs, keep };
 
 struct read_options {
-  duplicate_rule duplicates = duplicate_rule::sum;
+  lacuna::duplicates duplicates = lacuna::duplicates::sum; ///< entries with the same coordinate
   complex_rule complex = complex_rule::refuse;
   /// Which matrix of a file that holds several: a variable of a .mat file, a group of an HDF5
   /// file, a file of an archive. Empty: the only one, or the first, or the archive's own.

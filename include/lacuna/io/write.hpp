@@ -41,6 +41,10 @@ template <class T, class I, class O>
 LACUNA_EXPORT void write_complex(const host_context& ctx, const std::string& path,
                                  csr_view<const T, I, O> real, csr_view<const T, I, O> imaginary,
                                  const write_options& options = {});
+template <class T, class I, class O>
+void write(const std::string& path, const csr<T, I, O>& a, const write_options& options = {}) {
+  write(default_context<space::host>(), path, a.view(), options);
+}
 /// A Matrix Market array with one column, a Binsparse DVEC, or an n x 1 matrix of the other
 /// formats.
 template <class T>

@@ -186,4 +186,21 @@ auto band_k(const host_context& ctx, const A& a, const std::vector<std::int64_t>
       ctx, view.rowptr(), view.colind(), view.order().sorted, sizes);
 }
 
+// The same with all threads of the host.
+template <class I, class X, class Y> void permute(const permutation<I>& p, const X& x, Y&& y) {
+  permute(default_context<space::host>(), p, x, std::forward<Y>(y));
+}
+template <class I, class X, class Y> void permute_back(const permutation<I>& p, const X& x, Y&& y) {
+  permute_back(default_context<space::host>(), p, x, std::forward<Y>(y));
+}
+template <class A, class I> auto permute(const A& a, const permutation<I>& p) {
+  return permute(default_context<space::host>(), a, p);
+}
+template <class A> auto reverse_cuthill_mckee(const A& a) {
+  return reverse_cuthill_mckee(default_context<space::host>(), a);
+}
+template <class A> auto band_k(const A& a, const std::vector<std::int64_t>& sizes) {
+  return band_k(default_context<space::host>(), a, sizes);
+}
+
 } // namespace lacuna
