@@ -4,6 +4,7 @@
 // Values are small integers, so every sum is exact and results are compared with a plain dense loop
 // bit by bit.
 #include <array>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -138,8 +139,8 @@ TEST(SpGEMM, InOneCallIfThereIsRoom) {
   spblas::csr_view<T, I> c(values, start, other, {20, 20}, 0);
   spblas::multiply(view, view, c);
   EXPECT_EQ(spread(c), product(spread(view), spread(view)));
-  spblas::csr_view<T, I> too_small(std::span(values).first(5), start, std::span(other).first(5),
-                                   {20, 20}, 0);
+  spblas::csr_view<T, I> too_small(std::span<T>(values).first(5), start,
+                                   std::span<I>(other).first(5), {20, 20}, 0);
   EXPECT_THROW(spblas::multiply(view, view, too_small), std::invalid_argument);
 }
 
