@@ -121,11 +121,10 @@ void write_rutherford_boeing(const host_context& ctx, output_file& file,
                                 : rows == cols                            ? 'u'
                                                                           : 'r';
   file.write(fmt::format(
-      "{:<72}{:<8}\n{:14}{:14}{:14}{:14}\n{}{}a{:11}{:14}{:14}{:14}{:14}\n{:<16}{:<16}{:<20}\n",
-      title_of(o.comment), "LACUNA", pointers.lines() + indices.lines() + values.lines(),
-      pointers.lines(), indices.lines(), values.lines(), field_letter, structure_letter, "", rows,
-      cols, entries, 0, pointers.format(), indices.format(),
-      o.values == field::pattern ? "" : values.format()));
+      "{:<80}\n{:14}{:14}{:14}{:14}\n{}{}a{:11}{:14}{:14}{:14}{:14}\n{:<16}{:<16}{:<20}\n",
+      title_of(o.comment), pointers.lines() + indices.lines() + values.lines(), pointers.lines(),
+      indices.lines(), values.lines(), field_letter, structure_letter, "", rows, cols, entries, 0,
+      pointers.format(), indices.format(), o.values == field::pattern ? "" : values.format()));
   write_progress progress(o, parts.real.size(),
                           pointers.size * pointers.width + indices.size * indices.width +
                               values.size * values.width);

@@ -184,8 +184,8 @@ TEST_F(RutherfordBoeing, WritesFieldsAndStructures) {
                     {.values = io::field::integer,
                      .structure = io::symmetry::symmetric,
                      .comment = "a title\nmore"}),
-            "a title" + std::string(65, ' ') +
-                "LACUNA  \n"
+            "a title" + std::string(73, ' ') +
+                "\n"
                 "             3             1             1             1\n"
                 "isa                        2             2             2             0\n"
                 "(40I2)          (40I2)          (20I4)              \n"
