@@ -1,4 +1,4 @@
-// Text, and text in gzip or zstd: the first bytes say which.
+// Text, and text in gzip, zstd or bzip2: the first bytes say which.
 #include "io/matrix_market.hpp"
 #include "read_bytes.hpp"
 

@@ -31,6 +31,7 @@ template <class T> void require_sound(const io::file_triplets<T>& read) {
         if (e.shape.row != rows || e.shape.col != cols || rows < 0 || cols < 0) std::abort();
         if (e.rowind.size() != e.colind.size()) std::abort();
         if (!e.values.empty() && e.values.size() != e.rowind.size()) std::abort();
+        if (!e.imaginary.empty() && e.imaginary.size() != e.values.size()) std::abort();
         for (std::int64_t k = 0; k < e.rowind.size(); ++k)
           if (e.rowind[k] < 0 || e.rowind[k] >= rows || e.colind[k] < 0 || e.colind[k] >= cols)
             std::abort();
@@ -51,12 +52,15 @@ template <class Read> void read_bytes(const std::uint8_t* data, std::size_t size
   static const host_context ctx({1});
   set_allocation_hook(may_allocate);
   forget_fuzzer_in_children();
+  const std::string name = "fuzz";
   io::read_options options;
-  options.complex = io::complex_rule::abs;
-  try {
-    require_sound(
-        read(ctx, io::bytes_view(reinterpret_cast<const char*>(data), size), "fuzz", options));
-  } catch (const error&) { // the file's fault
+  for (const auto rule : {io::complex_rule::abs, io::complex_rule::keep}) {
+    options.complex = rule;
+    try {
+      require_sound(
+          read(ctx, io::bytes_view(reinterpret_cast<const char*>(data), size), name, options));
+    } catch (const error&) { // the file's fault
+    }
   }
 }
 

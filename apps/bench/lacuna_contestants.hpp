@@ -33,7 +33,7 @@ template <class T, space S> class csr_product : public prepared {
 public:
   csr_product(const context<S>& ctx, const problem<T, S>& p, bool inspect) : ctx_(ctx), p_(p) {
     if (!inspect) return;
-    info_ = p.transposed() ? multiply_inspect(ctx, transposed(p.a), x(), y())
+    info_ = p.transposed() ? multiply_inspect(ctx, transposed(p.a), x(), y(), {.values_stay = true})
                            : multiply_inspect(ctx, p.a, x(), y());
   }
   void run() override {

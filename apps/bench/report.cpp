@@ -10,6 +10,7 @@
 #include "bench/memory_peak.hpp"
 #include "bench/published.hpp"
 #include "bench/summary.hpp"
+#include "common/print.hpp"
 #include "common/text.hpp"
 #include <lacuna/core/config.hpp>
 #include <lacuna/core/error.hpp>
@@ -123,7 +124,7 @@ void report::peer_found(const std::string& name, const std::string& about, bool 
 }
 
 void report::progress(const std::string& text) {
-  if (app::stderr_is_terminal()) fmt::print(stderr, "\r\033[K{}", text);
+  if (app::stderr_can_redraw()) app::print(stderr, "\r\033[K{}", text);
 }
 
 void report::skip(const std::string& matrix, const std::string& why) {

@@ -1,12 +1,11 @@
 #include "common/json.hpp"
 
-#include <cstdio>
-#include <fmt/format.h>
+#include "common/print.hpp"
 
 namespace lacuna::app {
 
 void print_json(const json& object) {
-  fmt::print("{}\n", object.dump(2, ' ', false, json::error_handler_t::replace));
+  print_bytes(object.dump(2, ' ', !shows_unicode(), json::error_handler_t::replace) + "\n");
 }
 
 json json_size(double size) {

@@ -25,12 +25,11 @@ template <class T> io::any_csr<T> generate_any(const host_context& ctx, std::str
 } // namespace
 
 void add_read_options(CLI::App& command, io::read_options& options) {
-  using io::duplicate_rule, io::complex_rule;
-  add_choice<duplicate_rule>(command, "--duplicates", options.duplicates,
-                             {{"sum", duplicate_rule::sum},
-                              {"error", duplicate_rule::error},
-                              {"last", duplicate_rule::last}},
-                             "entries given twice: sum (default), error, or last counts")
+  using io::complex_rule;
+  add_choice<duplicates>(
+      command, "--duplicates", options.duplicates,
+      {{"sum", duplicates::sum}, {"error", duplicates::error}, {"last", duplicates::last}},
+      "entries given twice: sum (default), error, or last counts")
       ->option_text("RULE")
       ->group("Reading");
   add_choice<complex_rule>(command, "--complex", options.complex,
@@ -52,10 +51,12 @@ io::file_matrix<T> load_matrix(const host_context& ctx, const std::string& name,
     progress_bar bar("reading " + name, progress_bar::unit::bytes, show_progress);
     io::read_options watched = options;
     watched.progress = bar.callback();
-    return io::read<T>(ctx, name, watched);
+    return naming(name == "-" ? "standard input" : name,
+                  [&] { return io::read<T>(ctx, name, watched); });
   }
   const progress_bar bar("generating " + name, progress_bar::unit::entries, show_progress);
-  io::file_matrix<T> result{generate_any<T>(ctx, std::string_view(name).substr(4)), {}};
+  io::file_matrix<T> result{
+      naming(name, [&] { return generate_any<T>(ctx, std::string_view(name).substr(4)); }), {}};
   result.about.file = name;
   result.about.format = "generated";
   std::visit(

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/device.hpp"
+#include "common/text.hpp"
 
 namespace lacuna::app {
 
@@ -17,15 +19,18 @@ CLI::Option* add_choice(CLI::App& cli, const std::string& name, E& value,
   std::string listed;
   for (const auto& choice : choices) listed += (listed.empty() ? "" : "|") + choice.first;
   const auto set = [&value, name, choices = std::move(choices)](const std::string& text) {
-    std::string names;
+    std::vector<std::string> names;
     for (const auto& [key, meaning] : choices) {
       if (key == text) {
         value = meaning;
         return;
       }
-      names += (names.empty() ? "" : ", ") + key;
+      names.push_back(key);
     }
-    throw CLI::ValidationError(name, "'" + text + "' is none of " + names);
+    const std::string like = closest(text, names);
+    throw CLI::ValidationError(name,
+                               fmt::format("'{}' is none of {}{}", text, fmt::join(names, ", "),
+                                           like.empty() ? "" : "; did you mean '" + like + "'?"));
   };
   return cli.add_option_function<std::string>(name, set, help)->type_name(listed);
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "common/print.hpp"
 #include "common/text.hpp"
 
 namespace lacuna::app {
@@ -21,21 +22,16 @@ void write_to_terminal(std::string_view text) noexcept {
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return; // nobody can be told
 }
 
-/// Eighths of a character make the bar move smoothly.
-std::string bar(double share) {
-  static constexpr const char* part[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int eighths = static_cast<int>(share * bar_width * 8);
-  std::string text;
-  for (int i = 0; i < eighths / 8; ++i) text += "█";
-  text += part[eighths % 8];
-  const int used = eighths / 8 + (eighths % 8 != 0 ? 1 : 0);
-  return text + std::string(static_cast<std::size_t>(bar_width - used), ' ');
+/// Filled up with blanks: what follows stays where it is.
+std::string padded_bar(double share) {
+  const std::string text = bar_of(share, bar_width);
+  return fmt::format("{:<{}}", text, bar_width);
 }
 
 } // namespace
 
-progress_bar::progress_bar(std::string label, unit counted, bool show)
-    : label_(std::move(label)), counted_(counted) {
+progress_bar::progress_bar(const std::string& label, unit counted, bool show)
+    : label_(shown(label)), counted_(counted) {
   if (show) thread_ = std::thread([this] { draw_until_stopped(); });
 }
 
@@ -58,9 +54,9 @@ std::function<void(std::int64_t, std::int64_t)> progress_bar::callback() {
   };
 }
 
-void progress_bar::relabel(std::string label) {
+void progress_bar::relabel(const std::string& label) {
   const std::lock_guard lock(mutex_);
-  label_ = std::move(label);
+  label_ = shown(label);
 }
 
 void progress_bar::draw_until_stopped() {
@@ -68,7 +64,7 @@ void progress_bar::draw_until_stopped() {
   while (!wake_.wait_for(lock, redrawn_every, [this] { return stop_; })) {
     if (watch_.seconds() < appears_after) continue;
     line_shown = true;
-    write_to_terminal(fmt::format("\r{}\033[K", line()));
+    write_to_terminal(fmt::format("\r{}\033[K", for_terminal(line())));
   }
 }
 
@@ -86,7 +82,7 @@ std::string progress_bar::line() const {
   if (done == 0) return fmt::format("{}  {:.1f} s", name, seconds);
   if (total <= 0) return fmt::format("{}  {:.1f} s{}", name, seconds, speed);
   const double share = std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
-  return fmt::format("{} {} {:3.0f} %{}", name, bar(share), 100 * share, speed);
+  return fmt::format("{} {} {:3.0f} %{}", name, padded_bar(share), 100 * share, speed);
 }
 
 void erase_progress_line() noexcept {

@@ -18,7 +18,7 @@ namespace lacuna::app {
 class progress_bar {
 public:
   enum class unit { bytes, entries, parts };
-  progress_bar(std::string label, unit counted, bool show);
+  progress_bar(const std::string& label, unit counted, bool show);
   progress_bar(const progress_bar&) = delete;
   progress_bar& operator=(const progress_bar&) = delete;
   ~progress_bar();
@@ -26,7 +26,7 @@ public:
   /// For the library to call with what is done and what there is in all (0: unknown); empty if
   /// nothing is shown. Not to be called after the bar's end.
   std::function<void(std::int64_t done, std::int64_t total)> callback();
-  void relabel(std::string label);
+  void relabel(const std::string& label);
 
 private:
   void draw_until_stopped();

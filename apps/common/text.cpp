@@ -1,12 +1,15 @@
 #include "common/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <numeric>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <vector>
+
+#include "common/print.hpp"
 
 namespace lacuna::app {
 namespace {
@@ -40,12 +43,24 @@ std::string human_seconds(double seconds) {
   return three_digits(seconds) + " s";
 }
 
+std::string bar_of(double share, int width) {
+  static constexpr const char* part[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths = static_cast<int>(std::lround(share * width * 8));
+  std::string text;
+  for (int i = 0; i < eighths / 8; ++i) text += "█";
+  return text + part[eighths % 8];
+}
+
 std::string human_shape(std::int64_t rows, std::int64_t cols, std::int64_t entries) {
   return fmt::format("{} x {}, {} {}", human_count(rows), human_count(cols), human_count(entries),
                      entries == 1 ? "entry" : "entries");
 }
 
-bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
+bool stderr_can_redraw() {
+  const char* const terminal = std::getenv("TERM");
+  return isatty(STDERR_FILENO) != 0 &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
 
 int terminal_width(int descriptor) {
   winsize size{};
@@ -62,7 +77,7 @@ int terminal_height(int descriptor) {
 
 bool stdout_has_colour() {
   const char* const refused = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) != 0 && (refused == nullptr || *refused == '\0');
+  return isatty(STDOUT_FILENO) != 0 && shows_unicode() && (refused == nullptr || *refused == '\0');
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

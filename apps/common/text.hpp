@@ -14,13 +14,17 @@ std::string human_seconds(double seconds);   ///< "12.3 ms"
 /// "1.05 M x 1.05 M, 5.24 M entries"
 std::string human_shape(std::int64_t rows, std::int64_t cols, std::int64_t entries);
 
-/// Progress lines go there only then.
-bool stderr_is_terminal();
+/// A horizontal bar of at most `width` characters, in eighths of one.
+std::string bar_of(double share, int width);
+
+/// Whether stderr is a terminal on which a line can be drawn again: progress goes there only then.
+bool stderr_can_redraw();
 /// Columns of the terminal behind the descriptor, else COLUMNS, else 80.
 int terminal_width(int descriptor);
 /// Lines of the terminal behind the descriptor; 0 if it is none.
 int terminal_height(int descriptor);
-/// Whether stdout is a terminal and the user has not asked for none with NO_COLOR.
+/// Whether stdout is a terminal that shows more than ASCII, and the user has not asked for none
+/// with NO_COLOR.
 bool stdout_has_colour();
 
 /// Letters to insert, delete, replace or swap to get from one word to the other.

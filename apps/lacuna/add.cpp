@@ -81,7 +81,7 @@ outcome add_and_write(const options& o, const context<S>& ctx, const settings& s
 
 std::string in_words(const settings& s) {
   const auto term = [](double scale, const std::string& name) {
-    return scale == 1 ? name : fmt::format("{} {}", scale, name);
+    return scale == 1 ? shown(name) : fmt::format("{} {}", scale, shown(name));
   };
   return term(s.alpha, s.a) + " + " + term(s.beta, s.b) + (s.transposed ? "^T" : "");
 }
@@ -104,15 +104,16 @@ void report(const options& o, const settings& s, const outcome& found, const std
                        {"peak_bytes", found.peak_bytes},
                        {"device", device}});
   if (o.quiet && s.output.empty())
-    fmt::print("{} entries in {}\n", found.entries, human_seconds(found.seconds));
-  talk(o, s.output)(
-      "{}{}: {}; added in {} on {}, {} at most\n", in_words(s),
-      s.output.empty() ? "" : " -> " + s.output, human_shape(found.rows, found.cols, found.entries),
-      human_seconds(found.seconds), where, human_bytes(static_cast<double>(found.peak_bytes)));
+    print("{} entries in {}\n", found.entries, human_seconds(found.seconds));
+  talk(o, s.output)("{}{}: {}; added in {} on {}, {} at most\n", in_words(s),
+                    s.output.empty() ? "" : " -> " + shown(s.output),
+                    human_shape(found.rows, found.cols, found.entries),
+                    human_seconds(found.seconds), where,
+                    human_bytes(static_cast<double>(found.peak_bytes)));
 }
 
 int run(const options& o, const settings& s) {
-  require_one_result(o, s.output);
+  require_output(o, s.output);
   if (s.a == "-" && s.b == "-") throw CLI::ValidationError("B", "standard input is taken by A");
   return with_values(o.values, [&](auto zero) {
     using T = decltype(zero);
@@ -121,13 +122,14 @@ int run(const options& o, const settings& s) {
       const auto left = load_matrix<T>(host, s.a, s.read, shows_progress(o));
       const auto right = load_matrix<T>(host, s.b, s.read, shows_progress(o));
       const io::file_info about = common(s, left.about, right.about);
-      const outcome found =
-          with_like_widths(host, left.matrix, right.matrix, [&](const auto& a, const auto& b) {
-            using O = typename std::remove_cvref_t<decltype(a)>::offset_type;
-            if (!fits<O>(std::int64_t{a.size()} + b.size()))
-              return add_and_write<std::int64_t>(o, ctx, s, a, b, about);
-            return add_and_write<O>(o, ctx, s, a, b, about);
-          });
+      const outcome found = naming(s.a + " + " + s.b, [&] {
+        return with_like_widths(host, left.matrix, right.matrix, [&](const auto& a, const auto& b) {
+          using O = typename std::remove_cvref_t<decltype(a)>::offset_type;
+          if (!fits<O>(std::int64_t{a.size()} + b.size()))
+            return add_and_write<std::int64_t>(o, ctx, s, a, b, about);
+          return add_and_write<O>(o, ctx, s, a, b, about);
+        });
+      });
       report(o, s, found, engine_name(ctx), engine_text(ctx));
       return static_cast<int>(exit_done);
     });

@@ -5,6 +5,7 @@
 
 #include "common/progress.hpp"
 #include "common/text.hpp"
+#include "io/output_file.hpp"
 #include <lacuna/plan/statistics.hpp>
 
 namespace lacuna::app {
@@ -23,7 +24,7 @@ std::string engine_text(const device_context& ctx) {
   return fmt::format("{}, {}", engine_name(ctx), ctx.properties().name);
 }
 
-bool shows_progress(const options& o) { return !o.json && !o.quiet && stderr_is_terminal(); }
+bool shows_progress(const options& o) { return !o.json && !o.quiet && stderr_can_redraw(); }
 
 CLI::Option* add_matrix(CLI::App& command, std::string& name) {
   return command.add_option("A", name, "a file, - (standard input) or gen:NAME[:key=value,...]")
@@ -31,22 +32,35 @@ CLI::Option* add_matrix(CLI::App& command, std::string& name) {
       ->option_text("MATRIX");
 }
 
+CLI::Validator stdout_by_name() {
+  return CLI::Validator(
+      [](std::string& path) -> std::string {
+        for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
+          if (path == name) path = "-";
+        return {};
+      },
+      "");
+}
+
 CLI::Option* add_output(CLI::App& command, std::string& path, const std::string& help) {
   return command.add_option("-o,--output", path, help)
       ->option_text("FILE")
+      ->transform(stdout_by_name())
       ->check(CLI::Validator(
           [](const std::string& text) -> std::string {
             if (io::is_writable_name(text)) return {};
             return "no writer for '" + text +
-                   "': use .mtx, .mtx.gz, .mtx.zst, .npz, .mat or .bsp.h5, or - for standard "
+                   "': use .mtx, .mtx.gz, .mtx.zst, .npz, .mat, .bsp.h5 or .rb, or - for standard "
                    "output";
           },
           ""));
 }
 
-void require_one_result(const options& o, const std::string& output) {
+void require_output(const options& o, const std::string& output) {
+  if (output.empty()) return;
   if (o.json && output == "-")
     throw CLI::ValidationError("-o", "with --json standard output is taken; name a file");
+  io::require_writable(output);
 }
 
 namespace {

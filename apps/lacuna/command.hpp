@@ -1,8 +1,9 @@
 // What commands share: choice of type and engine at the edge, text for people, common arguments.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
-#include <fmt/format.h>
+#include <new>
 #include <string>
 #include <utility>
 #include <variant>
@@ -10,6 +11,7 @@
 #include "common/device.hpp"
 #include "common/json.hpp"
 #include "common/matrix.hpp"
+#include "common/print.hpp"
 #include "lacuna/options.hpp"
 #include <lacuna/core/config.hpp>
 #include <lacuna/core/context.hpp>
@@ -18,7 +20,8 @@
 
 namespace CLI {
 class Option;
-}
+class Validator;
+} // namespace CLI
 
 namespace lacuna::app {
 
@@ -31,7 +34,7 @@ public:
             : output == "-"   ? stderr
                               : stdout) {}
   template <class... A> void operator()(fmt::format_string<A...> format, A&&... a) const {
-    if (to_ != nullptr) fmt::print(to_, format, std::forward<A>(a)...);
+    if (to_ != nullptr) app::print(to_, format, std::forward<A>(a)...);
   }
 
 private:
@@ -96,10 +99,13 @@ bool shows_progress(const options& o);
 
 /// The positional A, required.
 CLI::Option* add_matrix(CLI::App& command, std::string& name);
+/// /dev/stdout and its other names become "-": opened anew it would be written from its start.
+CLI::Validator stdout_by_name();
 /// -o FILE for a matrix or vector; throws a usage error if no writer has that extension.
 CLI::Option* add_output(CLI::App& command, std::string& path, const std::string& help);
-/// stdout cannot carry both.
-void require_one_result(const options& o, const std::string& output);
+/// Called before there is work: throws a usage error if stdout would have to carry the result and
+/// a JSON object, and error if the file cannot be written.
+void require_output(const options& o, const std::string& output);
 
 /// lacuna info gen: prints them all.
 int list_generators(const options& o);

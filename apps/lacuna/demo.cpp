@@ -1,6 +1,5 @@
 // lacuna demo: a tour of what there is, every step verified.
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "common/exit.hpp"
 #include "common/text.hpp"
@@ -31,9 +30,9 @@ template <class T> int run_demo(const options& o, const settings& s) {
   const csr<T>& a = *narrow;
   const bool talk = !o.json && !o.quiet;
   if (talk)
-    fmt::print("Lacuna {}: A is {}, {} x {}, {} entries, {} in {}\n", LACUNA_VERSION, name,
-               human_count(a.shape().row), human_count(a.shape().col), human_count(a.size()),
-               human_bytes(static_cast<double>(a.bytes())), sizeof(T) == 8 ? "f64" : "f32");
+    print("Lacuna {}: A is {}, {} x {}, {} entries, {} in {}\n", LACUNA_VERSION, shown(name),
+          human_count(a.shape().row), human_count(a.shape().col), human_count(a.size()),
+          human_bytes(static_cast<double>(a.bytes())), sizeof(T) == 8 ? "f64" : "f32");
 
   demo_log log(o);
   // Left to itself the tour shows both engines.
@@ -66,11 +65,11 @@ template <class T> int run_demo(const options& o, const settings& s) {
                          {"passed", right}};
     print_json(object);
   } else if (right) {
-    fmt::print("{}✓ {} verified against the reference loops\n", talk ? "\n" : "",
-               plural(log.passed(), "step"));
+    print("{}✓ {} verified against the reference loops\n", talk ? "\n" : "",
+          plural(log.passed(), "step"));
   } else {
-    fmt::print("{}✗ {} of {} wrong\n", talk ? "\n" : "", log.failed(),
-               plural(log.passed() + log.failed(), "step"));
+    print("{}✗ {} of {} wrong\n", talk ? "\n" : "", log.failed(),
+          plural(log.passed() + log.failed(), "step"));
   }
   return right ? exit_done : exit_failed;
 }
@@ -78,7 +77,7 @@ template <class T> int run_demo(const options& o, const settings& s) {
 } // namespace
 
 void add_demo(CLI::App& cli, const options& o, action& chosen) {
-  auto* command = cli.add_subcommand("demo", "a tour: every operation once, each result verified");
+  auto* command = cli.add_subcommand("demo", "a tour: the main operations, each result verified");
   const auto s = std::make_shared<settings>();
   command->add_option("A", s->matrix, "a file, - or gen:NAME[:...]; default: " + s->matrix)
       ->option_text("MATRIX");

@@ -1,14 +1,13 @@
 #include "lacuna/demo_log.hpp"
 
-#include <fmt/format.h>
-
+#include "common/print.hpp"
 #include "common/text.hpp"
 
 namespace lacuna::app {
 
 void demo_log::begin_engine(const std::string& name, const std::string& text) {
   engine_ = name;
-  if (!quiet_) fmt::print("\n{}\n", text);
+  if (!quiet_) print("\n{}\n", text);
 }
 
 void demo_log::step(const std::string& name, double seconds, double bytes, double error,
@@ -27,12 +26,12 @@ void demo_log::step(const std::string& name, double seconds, double bytes, doubl
   const std::string judged =
       exact ? (right ? "exact" : "NOT THE SAME") : fmt::format("error {:.2g} of its bound", error);
   // With --json stdout belongs to the object.
-  fmt::print(quiet_ ? stderr : stdout, "  {} {:<34} {:>9} {:>12}   {}\n", right ? "✓" : "✗", name,
-             human_seconds(seconds), rate, judged);
+  print(quiet_ ? stderr : stdout, "  {} {:<34} {:>9} {:>12}   {}\n", right ? "✓" : "✗",
+        for_terminal(name), human_seconds(seconds), rate, judged);
 }
 
 void demo_log::remark(const std::string& text) {
-  if (!quiet_) fmt::print("      {}\n", text);
+  if (!quiet_) print("      {}\n", text);
 }
 
 } // namespace lacuna::app

@@ -1,13 +1,19 @@
-// The tour on one engine: every operation once on one matrix, judged by the reference loops.
+// The tour on one engine: the main operations on one matrix, judged by the reference loops.
 #pragma once
 
+#include <fmt/format.h>
 #include <limits>
 
 #include "common/clock.hpp"
+#include "common/text.hpp"
 #include "common/vectors.hpp"
 #include "lacuna/demo_log.hpp"
 #include "reference/reference.hpp"
 #include <lacuna/lacuna.hpp>
+#include <lacuna/op/add.hpp>
+#include <lacuna/op/spgemm_phases.hpp>
+#include <lacuna/op/verify_product.hpp>
+#include <lacuna/plan/plan.hpp>
 
 namespace lacuna::app {
 
@@ -27,6 +33,7 @@ public:
     formats();
     products();
     several_vectors();
+    matrices();
     vectors();
   }
 
@@ -74,6 +81,11 @@ private:
         "y = A x, inspected", bytes, [&] { multiply(ctx_, info, a_, x_there_, y); },
         [&] { return error_of(y, plain); });
     log_.remark(info.explain());
+    const auto op = plan(ctx_, a_, {.multiplies = 1000});
+    numeric(
+        "y = A x, planned", bytes, [&] { op.multiply(x_there_, y); },
+        [&] { return error_of(y, plain); });
+    log_.remark(fmt::format("stored as {}, kernel {}", name_of(op.format()), op.kernel()));
     numeric(
         "y = 2 A x - z / 2", bytes + sizeof(T) * static_cast<double>(y.size()),
         [&] { multiply(ctx_, scaled(2, a_), x_there_, scaled(-0.5, z_there_), y); },
@@ -82,7 +94,8 @@ private:
                                                                        false, 2, -0.5, view(z_)));
         });
     array<T, S> w(ctx_, a_.shape().col);
-    const auto transposed_info = multiply_inspect(ctx_, transposed(a_), z_there_, w);
+    const auto transposed_info =
+        multiply_inspect(ctx_, transposed(a_), z_there_, w, {.values_stay = true});
     numeric(
         "y = Aᵀ x, inspected", bytes,
         [&] { multiply(ctx_, transposed_info, transposed(a_), z_there_, w); },
@@ -110,6 +123,26 @@ private:
             return reference::worst_error<T>(result.view(), expected);
           });
     }
+  }
+
+  /// Results that are sparse matrices.
+  void matrices() {
+    csr<T, index_t, offset_t, S> c;
+    if (a_.shape().row == a_.shape().col)
+      exact(
+          "C = A + Aᵀ", 0, [&] { c = add(ctx_, a_, transposed(a_)); },
+          [&] {
+            const auto entries = reference::entries<T, index_t, offset_t>(host_a_.view());
+            return reference::sort(entries_of(c)) ==
+                   reference::sort(reference::add<T>(1, entries, 1, reference::transpose(entries)));
+          });
+    constexpr std::int64_t most = std::int64_t{1} << 28; // seconds on a CPU
+    if (const auto before = estimate(ctx_, a_, transposed(a_)); before.products > most)
+      return log_.remark(
+          fmt::format("C = A Aᵀ is left out: it has {} products", human_count(before.products)));
+    numeric(
+        "C = A Aᵀ", 0, [&] { c = multiply(ctx_, a_, transposed(a_)); },
+        [&] { return verify_product(ctx_, 1, a_, transposed(a_), c).worst; });
   }
 
   void vectors() {

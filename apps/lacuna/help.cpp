@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "common/exit.hpp"
+#include "common/print.hpp"
 #include "common/text.hpp"
+#include "lacuna/options.hpp"
 
 namespace lacuna::app {
 namespace {
@@ -74,23 +77,56 @@ std::string short_help(const CLI::App& cli) {
                             cli.get_name());
 }
 
+namespace {
+
+[[noreturn]] void throw_no_command(const CLI::App& cli, const std::string& word) {
+  const auto names = command_names(cli);
+  const std::string like = closest(word, names);
+  throw CLI::ParseError(
+      like.empty()
+          ? fmt::format("there is no command '{}'; there are {}", word, fmt::join(names, ", "))
+          : fmt::format("there is no command '{}'; did you mean '{}'?", word, like),
+      exit_usage);
+}
+
+} // namespace
+
+void add_help(CLI::App& cli, action& chosen) {
+  auto* command = cli.add_subcommand("help", "help for a command, as COMMAND --help");
+  const auto which = std::make_shared<std::string>();
+  command->add_option("COMMAND", *which, "its name; without one, all commands")
+      ->option_text("COMMAND");
+  command->footer("Example:\n  lacuna help spmv");
+  command->callback([&cli, &chosen, which] {
+    chosen = [&cli, which] {
+      const CLI::App* about = &cli;
+      if (!which->empty()) {
+        const auto all = cli.get_subcommands({});
+        const auto found = std::ranges::find(all, *which, &CLI::App::get_name);
+        if (found == all.end()) throw_no_command(cli, *which);
+        about = *found;
+      }
+      // Asked of the program itself, CLI11 would print the help of the command at hand: `help`.
+      print_text(stdout, about->get_formatter()->make_help(
+                             about, which->empty() ? "lacuna" : "lacuna " + *which,
+                             CLI::AppFormatMode::Normal));
+      return static_cast<int>(exit_done);
+    };
+  });
+}
+
 void require_known_command(const CLI::App& cli, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word.starts_with("-") && word != "-") {
       const CLI::Option* const option = cli.get_option_no_throw(word.substr(0, word.find('=')));
-      if (option != nullptr && option->get_items_expected_max() > 0 && word.find('=') == word.npos)
-        ++i;
+      if (option == nullptr) return; // the parser tells
+      if (option->get_items_expected_max() > 0 && word.find('=') == word.npos) ++i;
       continue;
     }
     const auto names = command_names(cli);
     if (std::ranges::find(names, word) != names.end()) return;
-    const std::string like = closest(word, names);
-    throw CLI::ParseError(
-        like.empty()
-            ? fmt::format("there is no command '{}'; there are {}", word, fmt::join(names, ", "))
-            : fmt::format("there is no command '{}'; did you mean '{}'?", word, like),
-        2);
+    throw_no_command(cli, word);
   }
 }
 

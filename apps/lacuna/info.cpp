@@ -4,6 +4,7 @@
 #include "common/exit.hpp"
 #include "common/text.hpp"
 #include "lacuna/command.hpp"
+#include <lacuna/core/printable.hpp>
 #include <lacuna/plan/statistics.hpp>
 
 namespace lacuna::app {
@@ -56,6 +57,8 @@ json as_json(const io::file_info& about, const facts_found& f) {
   return {{"command", "info"},
           {"matrix", about.file},
           {"file_format", about.format},
+          {"member", about.member.empty() ? json() : json(about.member)},
+          {"others", about.others},
           {"rows", s.rows},
           {"cols", s.cols},
           {"stored_entries", about.stored_entries},
@@ -115,24 +118,31 @@ void print_histogram(const talk& say, const matrix_statistics& s) {
         k < 2 ? fmt::format("{}", low)
               : fmt::format("{}-{}", human_count(low), human_count(2 * low - 1));
     const std::int64_t rows = s.length_histogram[k];
-    const auto eighths =
-        static_cast<int>(static_cast<double>(rows) / static_cast<double>(most) * width * 8 + 0.5);
-    static constexpr const char* part[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    std::string bar;
-    for (int i = 0; i < eighths / 8; ++i) bar += "█";
-    bar += rows > 0 && eighths == 0 ? "▏" : part[eighths % 8];
+    std::string bar = bar_of(static_cast<double>(rows) / static_cast<double>(most), width);
+    if (rows > 0 && bar.empty()) bar = "▏";
     say("  {:>13} │{} {}\n", range, bar, rows == 0 ? "" : human_count(rows));
   }
+}
+
+/// Which matrix of the file this is, and what else is there.
+void print_members(const talk& say, const io::file_info& about) {
+  constexpr std::size_t most = 8;
+  if (about.member.empty()) return;
+  say("  read          {}\n", printable(about.member));
+  for (std::size_t k = 0; k < std::min(about.others.size(), most); ++k)
+    say("  {:<14}{}\n", k == 0 ? "also there" : "", printable(about.others[k]));
+  if (about.others.size() > most) say("                and {} more\n", about.others.size() - most);
 }
 
 void print_text(const options& o, const io::file_info& about, const facts_found& f) {
   const matrix_statistics& s = f.s;
   if (o.quiet) {
-    fmt::print("{}: {}\n", about.file, human_shape(s.rows, s.cols, s.entries));
+    print("{}: {}\n", shown(about.file), human_shape(s.rows, s.cols, s.entries));
     return;
   }
   const talk say(o);
-  say("{}: {}\n", about.file, about.format);
+  say("{}: {}\n", shown(about.file), shown(about.format));
+  print_members(say, about);
   say("  size          {} x {}, {} {}", s.rows, s.cols, s.entries,
       s.entries == 1 ? "entry" : "entries");
   if (s.entries != about.stored_entries) say(" ({} in the file)", about.stored_entries);
@@ -162,7 +172,7 @@ int run(const options& o, const settings& s) {
   const host_context ctx = host_only(o);
   return with_values(o.values, [&](auto zero) {
     const auto loaded = load_matrix<decltype(zero)>(ctx, s.matrix, s.read, shows_progress(o));
-    const facts_found found = find_facts(ctx, loaded.matrix);
+    const facts_found found = naming(s.matrix, [&] { return find_facts(ctx, loaded.matrix); });
     if (o.json)
       print_json(as_json(loaded.about, found));
     else

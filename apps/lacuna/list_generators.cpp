@@ -12,7 +12,7 @@ int list_generators(const options& o) {
   const auto all = gen::generators();
   std::size_t width = 0;
   for (const auto& g : all) width = std::max(width, g.name.size());
-  if (!o.json && !o.quiet) fmt::print("Generated matrices: gen:NAME or gen:NAME:key=value,...\n\n");
+  if (!o.json && !o.quiet) print("Generated matrices: gen:NAME or gen:NAME:key=value,...\n\n");
   for (const auto& g : all) {
     list.push_back({{"name", g.name},
                     {"parameters", g.parameters},
@@ -20,12 +20,12 @@ int list_generators(const options& o) {
                     {"resembles", g.resembles}});
     if (o.json) continue;
     if (o.quiet) {
-      fmt::print("gen:{}\n", g.name);
+      print("gen:{}\n", g.name);
       continue;
     }
-    fmt::print("  {:<{}}  {}\n", g.name, width, g.parameters);
-    fmt::print("  {:<{}}  {}\n", "", width, g.summary);
-    if (!g.resembles.empty()) fmt::print("  {:<{}}  like {}\n", "", width, g.resembles);
+    print("  {:<{}}  {}\n", g.name, width, g.parameters);
+    print("  {:<{}}  {}\n", "", width, g.summary);
+    if (!g.resembles.empty()) print("  {:<{}}  like {}\n", "", width, g.resembles);
   }
   if (o.json) print_json({{"command", "info"}, {"generators", list}});
   return exit_done;

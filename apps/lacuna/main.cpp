@@ -5,6 +5,7 @@
 
 #include "common/exit.hpp"
 #include "common/options.hpp"
+#include "common/print.hpp"
 #include "common/signals.hpp"
 #include "lacuna/help.hpp"
 #include "lacuna/options.hpp"
@@ -22,7 +23,7 @@ void add_global_options(CLI::App& cli, options& o, bool& version) {
   cli.add_option("--seed", o.seed, "of generated vectors; default: 1")->option_text("S");
   cli.add_flag("--json", o.json, "print one JSON object and nothing else");
   cli.add_flag("--quiet", o.quiet, "print the outcome only");
-  cli.add_flag("--version", version, "print facts of this build and this machine");
+  cli.add_flag("-V,--version", version, "print facts of this build and this machine");
 }
 
 } // namespace
@@ -38,8 +39,8 @@ int main(int argc, char** argv) {
       "  lacuna info cage10.mtx.gz\n"
       "  lacuna spy gen:circuit:n=20000\n"
       "  lacuna --device host --threads 2 spmv gen:poisson3d:n=64 --verify\n\n"
-      "Exit codes: 0 done, 1 did not succeed, 2 wrong usage, 3 bad input, 4 out of memory,\n"
-      "5 the device asked for is not there.");
+      "Exit codes: 0 done, 1 did not succeed, 2 wrong usage, 3 bad input, 4 out of memory\n"
+      "or over a limit, 5 the device asked for is not there.");
   cli.fallthrough(); // global options may also stand after the command
   cli.require_subcommand(0, 1);
   options o;
@@ -59,11 +60,12 @@ int main(int argc, char** argv) {
   add_demo(cli, o, chosen);
   add_completion(cli, chosen);
   add_man(cli, chosen);
+  add_help(cli, chosen);
   set_help_style(cli);
   cli.preparse_callback([&](std::size_t) { require_known_command(cli, argc, argv); });
 
   if (argc == 1) {
-    std::fputs(short_help(cli).c_str(), stderr);
+    print_text(stderr, short_help(cli));
     return exit_usage;
   }
   // Errors of the parser itself are reported as JSON too.

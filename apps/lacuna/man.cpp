@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "common/exit.hpp"
+#include "common/print.hpp"
 #include "lacuna/options.hpp"
 #include <lacuna/core/config.hpp>
 
@@ -105,13 +106,20 @@ std::string page(const CLI::App& cli) {
         {1, "the job ran and did not succeed, or its output could not be written"},
         {2, "wrong usage, or something this build does not offer"},
         {3, "unreadable or invalid input; the message names the file and line"},
-        {4, "out of memory"},
+        {4, "out of memory, or over \\-\\-memory\\-limit"},
         {5, "the device asked for is not there"}})
     text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", code, meaning);
-  text += ".SH ENVIRONMENT\n"
-          ".TP\n\\fBNO_COLOR\\fR\nIf set and not empty, no colours in the terminal.\n"
-          ".TP\n\\fBCOLUMNS\\fR\nWidth of pictures where standard output is no terminal.\n"
-          ".TP\n\\fBOMP_NUM_THREADS\\fR\nThreads on the CPU, unless \\fB\\-\\-threads\\fR says.\n";
+  text +=
+      ".SH ENVIRONMENT\n"
+      ".TP\n\\fBNO_COLOR\\fR\nIf set and not empty, no colours in the terminal.\n"
+      ".TP\n\\fBCOLUMNS\\fR\nWidth of pictures where standard output is no terminal.\n"
+      ".TP\n\\fBLC_ALL\\fR, \\fBLC_CTYPE\\fR, \\fBLANG\\fR, \\fBTERM\\fR\nOnly ASCII is printed "
+      "where the locale is not one of UTF\\-8 or the terminal is \\(lqdumb\\(rq.\n"
+      ".TP\n\\fBOMP_NUM_THREADS\\fR\nThreads on the CPU, unless \\fB\\-\\-threads\\fR says.\n"
+      ".TP\n\\fBLACUNA_CONFIG\\fR\nFolder of what \\fBlacuna tune\\fR has stored; else "
+      "XDG_CONFIG_HOME/lacuna, else ~/.config/lacuna.\n"
+      ".TP\n\\fBLACUNA_FORCE_FORMAT\\fR\nThe format that every plan takes: csr, packed_csr, "
+      "ell_csr or csr_k.\n";
   return text;
 }
 
@@ -122,7 +130,7 @@ void add_man(CLI::App& cli, action& chosen) {
   command->footer("Example:\n  lacuna man | man -l -");
   command->callback([&cli, &chosen] {
     chosen = [&cli] {
-      fmt::print("{}", page(cli));
+      print_bytes(page(cli));
       return static_cast<int>(exit_done);
     };
   });

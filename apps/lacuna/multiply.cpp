@@ -104,7 +104,8 @@ io::file_info about_product(const io::file_info& a, const io::file_info& b) {
 }
 
 std::string in_words(const settings& s) {
-  return s.a + (s.transpose_a ? "^T" : "") + " times " + s.b + (s.transpose_b ? "^T" : "");
+  return shown(s.a) + (s.transpose_a ? "^T" : "") + " times " + shown(s.b) +
+         (s.transpose_b ? "^T" : "");
 }
 
 void report(const options& o, const settings& s, const outcome& found, const std::string& device,
@@ -130,9 +131,9 @@ void report(const options& o, const settings& s, const outcome& found, const std
                        {"verify_error", s.verify ? json(found.check.worst) : json()},
                        {"device", device}});
   if (o.quiet && s.output.empty())
-    fmt::print("{} entries in {}\n", found.entries, human_seconds(seconds));
+    print("{} entries in {}\n", found.entries, human_seconds(seconds));
   const talk say(o, s.output);
-  say("{}{}: {} from {} products\n", in_words(s), s.output.empty() ? "" : " -> " + s.output,
+  say("{}{}: {} from {} products\n", in_words(s), s.output.empty() ? "" : " -> " + shown(s.output),
       human_shape(found.rows, found.cols, found.entries), human_count(found.products));
   say("{}{} on {}, {:.2f} GFLOP/s, {} at most\n", s.times > 1 ? "median " : "",
       human_seconds(seconds), where, rate * 1e-9,
@@ -143,7 +144,7 @@ void report(const options& o, const settings& s, const outcome& found, const std
 }
 
 int run(const options& o, const settings& s) {
-  require_one_result(o, s.output);
+  require_output(o, s.output);
   if (s.a == "-" && s.b == "-") throw CLI::ValidationError("B", "standard input is taken by A");
   return with_values(o.values, [&](auto zero) {
     using T = decltype(zero);
@@ -151,16 +152,17 @@ int run(const options& o, const settings& s) {
       const host_context host({o.threads});
       const auto left = load_matrix<T>(host, s.a, s.read, shows_progress(o));
       const auto right = load_matrix<T>(host, s.b, s.read, shows_progress(o));
-      const outcome found =
-          with_like_widths(host, left.matrix, right.matrix, [&](const auto& a, const auto& b) {
-            using M = std::remove_cvref_t<decltype(a)>;
-            csr<T, typename M::index_type, std::int64_t> c;
-            outcome made = multiply_on(o, ctx, s, a, b, c);
-            if (!s.output.empty())
-              write_like(o, host, s.output, std::as_const(c).view(),
-                         about_product(left.about, right.about), s.general);
-            return made;
-          });
+      const outcome found = naming(s.a + " times " + s.b, [&] {
+        return with_like_widths(host, left.matrix, right.matrix, [&](const auto& a, const auto& b) {
+          using M = std::remove_cvref_t<decltype(a)>;
+          csr<T, typename M::index_type, std::int64_t> c;
+          outcome made = multiply_on(o, ctx, s, a, b, c);
+          if (!s.output.empty())
+            write_like(o, host, s.output, std::as_const(c).view(),
+                       about_product(left.about, right.about), s.general);
+          return made;
+        });
+      });
       report(o, s, found, engine_name(ctx), engine_text(ctx));
       return static_cast<int>(found.check.ok ? exit_done : exit_failed);
     });

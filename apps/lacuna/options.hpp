@@ -42,6 +42,7 @@ void add_demo(CLI::App& cli, const options& o, action& chosen);
 /// These describe `cli` itself, as it is when they run.
 void add_completion(CLI::App& cli, action& chosen);
 void add_man(CLI::App& cli, action& chosen);
+void add_help(CLI::App& cli, action& chosen);
 
 /// lacuna --version: facts of the build and of this machine.
 int print_version(const options& o);

@@ -1,23 +1,26 @@
 #include "lacuna/picture.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <iterator>
 
-#include "common/text.hpp"
+#include "common/print.hpp"
+#include "lacuna/picture_font.hpp"
 
 namespace lacuna::app {
 namespace {
 
 constexpr int levels = 16; // of ink: one path each
 
+/// For XML.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) switch (c) {
     case '&': result += "&amp;"; break;
     case '<': result += "&lt;"; break;
     case '>': result += "&gt;"; break;
-    default: result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    default: result += c;
     }
   return result;
 }
@@ -58,46 +61,73 @@ std::array<lines, levels> find_lines(const density_grid& grid, double gap) {
   return result;
 }
 
+double as_double(std::int64_t n) { return static_cast<double>(n); }
+
+std::string hex(colour c) { return fmt::format("#{:02x}{:02x}{:02x}", c.red, c.green, c.blue); }
+
+/// Caption, axes and legend.
+std::string text_of(const picture& p, const std::string& name) {
+  const picture_layout& l = p.layout;
+  const int u = l.unit, line = letter_height * u;
+  const std::int64_t below = l.top + l.plot_height;
+  std::string svg = fmt::format(
+      "<text x=\"{0}\" y=\"{1}\" font-size=\"{2}\" font-weight=\"600\" fill=\"{3}\">{4}</text>\n"
+      "<text x=\"{0}\" y=\"{5}\" font-size=\"{6}\" fill=\"{7}\">{8}</text>\n",
+      l.pad, l.pad + line, 11 * u, hex(dark_text), escaped(shortened(name, l.letters())),
+      l.pad + 2 * line + 4 * u, 9 * u, hex(light_text), p.caption());
+  svg += fmt::format("<g font-size=\"{}\" fill=\"{}\" stroke=\"none\">\n", 8 * u, hex(light_text));
+  std::string marks;
+  for (const tick& t : l.columns) {
+    const double x = as_double(l.left) +
+                     as_double(t.at) * as_double(l.plot_width) / std::max(as_double(p.cols), 1.0);
+    fmt::format_to(std::back_inserter(marks), "M{:.7g} {}v{}", x, below + 1, 4 * u);
+    svg += fmt::format("<text x=\"{:.7g}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x,
+                       below + 14 * u, t.label);
+  }
+  for (const tick& t : l.rows) {
+    const double y = as_double(l.top) +
+                     as_double(t.at) * as_double(l.plot_height) / std::max(as_double(p.rows), 1.0);
+    fmt::format_to(std::back_inserter(marks), "M{} {:.7g}h-{}", l.left - 1, y, 4 * u);
+    svg += fmt::format("<text x=\"{}\" y=\"{:.7g}\" text-anchor=\"end\">{}</text>\n",
+                       l.left - 7 * u, y + 2.8 * u, t.label);
+  }
+  svg += fmt::format("</g>\n<path d=\"{}\" stroke=\"{}\" stroke-width=\"{}\"/>\n", marks,
+                     hex(frame_line), u);
+  if (const std::string legend = p.legend(); legend.size() <= l.letters())
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\">{}</text>\n", l.pad,
+                       l.height - l.pad, 8 * u, hex(light_text), legend);
+  return svg;
+}
+
 } // namespace
 
 std::string as_svg(const picture& p) {
-  constexpr std::int64_t margin = 24, above = 64, below = 40;
-  const std::int64_t width = p.size.width(), height = p.size.height();
-  // Narrow pictures are as wide as their text.
-  const std::int64_t full = std::max<std::int64_t>(width + 2 * margin, 360);
-  constexpr std::int64_t left = margin;
-  const double gap = p.size.has_gaps() ? 0.06 : 0;
+  const picture_layout& l = p.layout;
+  const double gap = l.has_gaps() ? 0.06 : 0;
+  const auto scale = [](std::int64_t pixels, std::int64_t cells) {
+    return static_cast<double>(pixels) / static_cast<double>(cells);
+  };
+  const std::string name = on_one_line(p.name, true);
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
       "{1}\" font-family=\"Helvetica, Arial, sans-serif\">\n"
       "<title>{2}</title>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
-      full, height + above + below, escaped(p.name));
-  svg += fmt::format("<text x=\"{0}\" y=\"30\" font-size=\"18\" font-weight=\"600\" "
-                     "fill=\"#16202e\">{1}</text>\n<text x=\"{0}\" y=\"50\" font-size=\"13\" "
-                     "fill=\"#5b6675\">{2}</text>\n",
-                     left, escaped(p.name), human_shape(p.rows, p.cols, p.entries));
-  svg += fmt::format("<g transform=\"translate({} {}) scale({} {})\" stroke-width=\"{}\" "
+      l.width, l.height, escaped(name));
+  svg += fmt::format("<g transform=\"translate({} {}) scale({:.9g} {:.9g})\" stroke-width=\"{}\" "
                      "fill=\"none\"{}>\n",
-                     left, above, p.size.cell_width, p.size.cell_height, 1 - gap,
+                     l.left, l.top, scale(l.plot_width, l.grid_width),
+                     scale(l.plot_height, l.grid_height), 1 - gap,
                      gap > 0 ? "" : " shape-rendering=\"crispEdges\"");
   const auto inked = find_lines(p.grid, gap);
-  for (int k = 0; k < levels; ++k) {
-    const colour c = ink((k * 255 + 127) / levels + 1);
+  for (int k = 0; k < levels; ++k)
     if (const std::string& path = inked[static_cast<std::size_t>(k)].path(); !path.empty())
-      svg += fmt::format("<path stroke=\"#{:02x}{:02x}{:02x}\" d=\"M0 .5{}\"/>\n", c.red, c.green,
-                         c.blue, path);
-  }
+      svg += fmt::format("<path stroke=\"{}\" d=\"M0 .5{}\"/>\n",
+                         hex(ink((k * 255 + 127) / levels + 1)), path);
   svg += fmt::format("</g>\n<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" "
-                     "stroke=\"#b0b8c4\"/>\n",
-                     left - 0.5, above - 0.5, width + 1, height + 1);
-  const double cell_rows = static_cast<double>(p.rows) / static_cast<double>(p.size.grid_height);
-  const double cell_cols = static_cast<double>(p.cols) / static_cast<double>(p.size.grid_width);
-  if (p.entries > 0)
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"11\" fill=\"#7a8594\">a cell is {:.3g} "
-                       "x {:.3g}, the darkest has {} {}</text>\n",
-                       left, above + height + 22, cell_rows, cell_cols,
-                       human_count(p.grid.largest()), p.grid.largest() == 1 ? "entry" : "entries");
-  return svg + "</svg>\n";
+                     "stroke=\"{}\"/>\n",
+                     as_double(l.left) - 0.5, as_double(l.top) - 0.5, l.plot_width + 1,
+                     l.plot_height + 1, hex(frame_line));
+  return svg + (l.unit > 0 ? text_of(p, name) : "") + "</svg>\n";
 }
 
 } // namespace lacuna::app

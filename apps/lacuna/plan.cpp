@@ -45,13 +45,13 @@ struct plan_made {
 };
 
 template <class T, class I, class O, space S>
-plan_made make_plan(const context<S>& ctx, const csr<T, I, O>& a, const settings& s) {
+plan_made make_plan(const context<S>& ctx, const csr<T, I, O>& a, plan_hints hints) {
   const auto& there = bring_to(ctx, a);
-  const auto op = plan(ctx, there, s.hints());
+  const auto op = plan(ctx, there, hints);
   plan_made made{a.shape().row,  a.shape().col, a.size(), op.decision(), op.kernel(), {}, 0,
                  machine_of(ctx)};
   if (op.format() == spmv_format::csr) { // plan() may not have looked; here all is to be told
-    plan_hints hints = with_environment(s.hints());
+    hints = with_environment(hints);
     if (hints.multiplies == 0) hints.format.reset();
     made.decision = choose_plan(find_features(ctx, there), {sizeof(T), sizeof(I), sizeof(O)},
                                 made.machine, hints);
@@ -107,15 +107,15 @@ std::string name_of_choice(const plan_candidate& c) {
 }
 
 void print_decision(const plan_decision& decision, std::int64_t multiplies) {
-  fmt::print("  because\n");
-  for (const std::string& reason : decision.reasons) fmt::print("    - {}\n", reason);
-  fmt::print("  predicted for {} product{}, conversion included\n", multiplies,
-             multiplies == 1 ? "" : "s");
+  print("  because\n");
+  for (const std::string& reason : decision.reasons) print("    - {}\n", reason);
+  print("  predicted for {} product{}, conversion included\n", multiplies,
+        multiplies == 1 ? "" : "s");
   for (const plan_candidate& c : decision.candidates)
-    fmt::print("    {:<10} {:<12} {:>9}  {:>9} each  {:>9} in all{}{}\n", name_of(c.format),
-               c.reordered ? "reordered" : name_of(c.kernel), human_bytes(c.bytes),
-               human_seconds(c.seconds), human_seconds(c.total_seconds),
-               c.refused.empty() ? "" : "  refused: ", c.refused);
+    print("    {:<10} {:<12} {:>9}  {:>9} each  {:>9} in all{}{}\n", name_of(c.format),
+          c.reordered ? "reordered" : name_of(c.kernel), human_bytes(c.bytes),
+          human_seconds(c.seconds), human_seconds(c.total_seconds),
+          c.refused.empty() ? "" : "  refused: ", c.refused);
 }
 
 void report(const options& o, const settings& s, const plan_made& made, const std::string& device,
@@ -123,19 +123,36 @@ void report(const options& o, const settings& s, const plan_made& made, const st
   if (o.json) return print_json_report(s, made, device);
   const plan_candidate& chosen = made.decision.chosen();
   if (o.quiet) {
-    fmt::print("{} {} on {}\n", name_of(chosen.format), made.kernel, device);
+    print("{} {} on {}\n", name_of(chosen.format), made.kernel, device);
     return;
   }
-  fmt::print("{}: {}\n", s.matrix, human_shape(made.rows, made.cols, made.entries));
-  fmt::print("  take {}, {} ({:.1f} bytes an entry), on {}\n", name_of_choice(chosen),
-             human_bytes(made.bytes), made.bytes_per_entry(), where);
+  print("{}: {}\n", shown(s.matrix), human_shape(made.rows, made.cols, made.entries));
+  const std::string bytes =
+      fmt::format("{} ({:.1f} bytes an entry)", human_bytes(made.bytes), made.bytes_per_entry());
+  print("  take {}{}, on {}\n", name_of_choice(chosen), made.transposed ? "" : ", " + bytes, where);
   print_decision(made.decision, s.multiplies);
   if (made.transposed) {
-    fmt::print("  for A^T take {}\n", name_of_choice(made.transposed->chosen()));
+    print("  for A^T take {}\n", name_of_choice(made.transposed->chosen()));
     print_decision(*made.transposed, s.transposed);
+    print("  for both {}\n", bytes);
   }
-  fmt::print("  with the costs of {}: {}\n", made.machine.name, made.machine.origin);
-  for (const std::string& remark : made.machine.remarks) fmt::print("    note: {}\n", remark);
+  print("  with the costs of {}: {}\n", made.machine.name, shown(made.machine.origin));
+  for (const std::string& remark : made.machine.remarks) print("    note: {}\n", shown(remark));
+}
+
+bool is_within(const settings& s, const plan_candidate& c) {
+  return s.memory_limit == 0 || c.bytes <= static_cast<double>(s.memory_limit);
+}
+
+/// csr is never refused, as it is there already: if it is chosen and over the limit, the best that
+/// is not; throws out_of_memory if there is none.
+spmv_format format_within(const settings& s, const plan_decision& decision) {
+  const plan_candidate& chosen = decision.chosen();
+  for (const plan_candidate& c : decision.candidates)
+    if (c.refused.empty() && is_within(s, c)) return c.format;
+  throw out_of_memory(fmt::format("{} takes {:.0f} bytes, over the --memory-limit of {}",
+                                  name_of(chosen.format), chosen.bytes, s.memory_limit),
+                      static_cast<std::size_t>(chosen.bytes));
 }
 
 int run(const options& o, const settings& s) {
@@ -144,8 +161,16 @@ int run(const options& o, const settings& s) {
     return on_engine(o, [&](const auto& ctx) {
       const host_context host({o.threads});
       const auto loaded = load_matrix<T>(host, s.matrix, s.read, shows_progress(o));
-      const plan_made made =
-          std::visit([&](const auto& a) { return make_plan(ctx, a, s); }, loaded.matrix);
+      const auto make = [&](const plan_hints& hints) {
+        return std::visit([&](const auto& a) { return make_plan(ctx, a, hints); }, loaded.matrix);
+      };
+      const plan_made made = naming(s.matrix, [&] {
+        plan_hints hints = s.hints();
+        plan_made first = make(hints);
+        if (is_within(s, first.decision.chosen())) return first;
+        hints.format = format_within(s, first.decision);
+        return make(hints);
+      });
       report(o, s, made, engine_name(ctx), engine_text(ctx));
       return static_cast<int>(exit_done);
     });
@@ -169,7 +194,7 @@ void add_plan(CLI::App& cli, const options& o, action& chosen) {
       ->option_text("N");
   command
       ->add_option("--memory-limit", s->memory_limit,
-                   "bytes for the chosen format; default: twice csr's")
+                   "bytes that the format may take; default: twice csr's")
       ->transform(CLI::AsSizeValue(true))
       ->option_text("SIZE");
   command->add_flag("--may-reorder", s->may_reorder, "rows and columns may be renumbered inside");
@@ -180,12 +205,13 @@ void add_plan(CLI::App& cli, const options& o, action& chosen) {
                                           {"packed_csr", spmv_format::packed_csr},
                                           {"ell_csr", spmv_format::ell_csr},
                                           {"csr_k", spmv_format::csr_k}},
-                                         "only this one: csr, packed_csr, ell_csr, csr_k")
+                                         "auto (default): planned; csr, packed_csr, ell_csr, csr_k")
       ->option_text("F");
   add_read_options(*command, s->read);
   command->footer(
       "Times are predictions, from costs that are built in or were measured by lacuna tune.\n"
-      "A SIZE is in bytes; 500M is 500 million, 2G two thousand million.\n\n"
+      "A SIZE is in bytes; 500M is 500 million, 2G two thousand million. If no format that\n"
+      "serves is within it, that is exit code 4.\n\n"
       "Examples:\n"
       "  lacuna plan gen:circuit:n=1000000\n"
       "  lacuna plan A.mtx --multiplies 50000 --memory-limit 2G --json");

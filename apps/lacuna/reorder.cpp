@@ -93,30 +93,33 @@ void report(const options& o, const host_context& ctx, const settings& s, const 
   std::FILE* const to = s.output == "-" || s.permutation == "-" ? stderr : stdout;
   if (o.quiet) {
     if (to == stdout && s.output.empty())
-      fmt::print(to, "bandwidth {} -> {}\n", found.before.bandwidth(), found.after.bandwidth());
+      print(to, "bandwidth {} -> {}\n", found.before.bandwidth(), found.after.bandwidth());
     return;
   }
   const auto& m = found.before;
-  fmt::print(to, "{}: {}; {} in {}, permuted in {}, on {}\n", s.matrix,
-             human_shape(m.rows, m.cols, m.entries), name, human_seconds(found.seconds),
-             human_seconds(found.permute_seconds), engine_text(ctx));
-  fmt::print(to, "  bandwidth  {} -> {}\n", m.bandwidth(), found.after.bandwidth());
-  fmt::print(to, "  profile    {} -> {}\n", human_count(m.profile),
-             human_count(found.after.profile));
+  print(to, "{}: {}; {} in {}, permuted in {}, on {}\n", shown(s.matrix),
+        human_shape(m.rows, m.cols, m.entries), name, human_seconds(found.seconds),
+        human_seconds(found.permute_seconds), engine_text(ctx));
+  print(to, "  bandwidth  {} -> {}\n", m.bandwidth(), found.after.bandwidth());
+  print(to, "  profile    {} -> {}\n", human_count(m.profile), human_count(found.after.profile));
   std::string level = "super-rows";
   auto members = static_cast<double>(m.rows);
   for (const std::int64_t groups : found.groups) {
-    fmt::print(to, "  {} {}, of {:.1f} on average\n", groups, level,
-               groups == 0 ? 0 : members / static_cast<double>(groups));
+    print(to, "  {} {}, of {:.1f} on average\n", groups, level,
+          groups == 0 ? 0 : members / static_cast<double>(groups));
     level.insert(0, "super-");
     members = static_cast<double>(groups);
   }
 }
 
 int run(const options& o, const settings& s) {
-  require_one_result(o, s.output);
+  require_output(o, s.output);
   if (s.permutation == "-" && (o.json || s.output == "-"))
     throw CLI::ValidationError("--permutation", "standard output is taken; name a file");
+  if (!s.permutation.empty() && io::is_same_output(s.output, s.permutation))
+    throw CLI::ValidationError("--permutation",
+                               "'" + s.permutation + "' is the file that -o writes; name another");
+  require_output(o, s.permutation);
   const host_context ctx = host_only(o);
   return with_values(o.values, [&](auto zero) {
     using T = decltype(zero);
@@ -126,8 +129,9 @@ int run(const options& o, const settings& s) {
       throw size_mismatch(fmt::format("reorder: {} is {} x {}; rows and columns are renumbered "
                                       "alike, so it must be square",
                                       s.matrix, about.rows, about.cols));
-    const outcome found =
-        std::visit([&](const auto& a) { return reorder(o, ctx, s, a, about); }, loaded.matrix);
+    const outcome found = naming(s.matrix, [&] {
+      return std::visit([&](const auto& a) { return reorder(o, ctx, s, a, about); }, loaded.matrix);
+    });
     report(o, ctx, s, found);
     return static_cast<int>(exit_done);
   });
@@ -152,9 +156,11 @@ void add_reorder(CLI::App& cli, const options& o, action& chosen) {
       ->option_text("N[,N...]");
   add_output(*command, s->output, "write the reordered matrix there; - is stdout");
   command->add_option("--permutation", s->permutation, "write the old row of each new row there")
+      ->transform(stdout_by_name())
       ->check(CLI::Validator(
           [](const std::string& text) -> std::string {
-            return text == "-" || text.ends_with(".mtx") ? "" : "'" + text + "' must end in .mtx";
+            const bool fine = text == "-" || text.ends_with(".mtx") || io::is_pipe_or_device(text);
+            return fine ? "" : "'" + text + "' must end in .mtx";
           },
           ""))
       ->option_text("FILE");

@@ -124,7 +124,7 @@ array<T> load_x(const options& o, const host_context& host, const settings& s, s
   if (!s.x.empty()) {
     io::read_options read;
     read.complex = s.read.complex;
-    return io::read_vector<T>(host, s.x, read);
+    return naming(s.x, [&] { return io::read_vector<T>(host, s.x, read); });
   }
   array<T> x(host, size);
   fill_vector(x.view(), o.seed);
@@ -166,32 +166,32 @@ void report(const options& o, const settings& s, const outcome& found, const std
   }
   std::FILE* const to = s.y == "-" ? stderr : stdout;
   if (o.quiet) {
-    if (s.y.empty()) fmt::print(to, "{} {:.2f} GFLOP/s\n", human_seconds(found.seconds), gflops);
+    if (s.y.empty()) print(to, "{} {:.2f} GFLOP/s\n", human_seconds(found.seconds), gflops);
   } else {
-    fmt::print(to, "y = {} x: A is {}, {}, as {} in {}\n", s.transposed ? "A^T" : "A", s.matrix,
-               human_shape(found.rows, found.cols, found.entries), format,
-               o.values == precision::f64 ? "f64" : "f32");
-    if (s.x.empty()) fmt::print(to, "x is seeded with {}, as no -x was given\n", o.seed);
-    fmt::print(to, "on {}, kernel {}, planned for {} products\n", where, found.kernel, s.planned());
-    for (const std::string& reason : found.decision.reasons) fmt::print(to, "  - {}\n", reason);
-    fmt::print(to, "  {}, median of {}\n  {:.2f} GFLOP/s, {:.2f} GB/s",
-               human_seconds(found.seconds), s.repeat, gflops, gbytes);
+    print(to, "y = {} x: A is {}, {}, as {} in {}\n", s.transposed ? "A^T" : "A", shown(s.matrix),
+          human_shape(found.rows, found.cols, found.entries), format,
+          o.values == precision::f64 ? "f64" : "f32");
+    if (s.x.empty()) print(to, "x is seeded with {}, as no -x was given\n", o.seed);
+    print(to, "on {}, kernel {}, planned for {} products\n", where, found.kernel, s.planned());
+    for (const std::string& reason : found.decision.reasons) print(to, "  - {}\n", reason);
+    print(to, "  {}, median of {}\n  {:.2f} GFLOP/s, {:.2f} GB/s", human_seconds(found.seconds),
+          s.repeat, gflops, gbytes);
     if (chosen.format == spmv_format::csr)
-      fmt::print(to, "\n");
+      print(to, "\n");
     else
-      fmt::print(to, " in csr's bytes: {} a product, {} in {}\n", human_bytes(found.bytes),
-                 human_bytes(found.own_bytes), format);
-    fmt::print(to, "  {:.0f} % of the {:.1f} GB/s of a {}{}\n", 100 * found.share(),
-               found.bandwidth * 1e-9, found.probe,
-               found.cached() ? ": the caches hold what this matrix needs" : "");
+      print(to, " in csr's bytes: {} a product, {} in {}\n", human_bytes(found.bytes),
+            human_bytes(found.own_bytes), format);
+    print(to, "  {:.0f} % of the {:.1f} GB/s of a {}{}\n", 100 * found.share(),
+          found.bandwidth * 1e-9, found.probe,
+          found.cached() ? ": the caches hold what this matrix needs" : "");
   }
   if (s.verify && (!o.quiet || !right))
-    fmt::print(o.quiet ? stderr : to, "{} largest error {:.3g} of its bound\n", right ? "✓" : "✗",
-               found.verify_error);
+    print(o.quiet ? stderr : to, "{} largest error {:.3g} of its bound\n", right ? "✓" : "✗",
+          found.verify_error);
 }
 
 int run(const options& o, const settings& s) {
-  require_one_result(o, s.y);
+  require_output(o, s.y);
   (void)format_of(s.format); // throws now, not after reading
   if (s.matrix == "-" && s.x == "-")
     throw CLI::ValidationError("-x", "standard input is taken by the matrix");
@@ -203,8 +203,10 @@ int run(const options& o, const settings& s) {
       const auto& about = loaded.about;
       const array<T> x = load_x<T>(o, host, s, s.transposed ? about.rows : about.cols);
       array<T> y(host, s.transposed ? about.cols : about.rows);
-      const outcome found =
-          std::visit([&](const auto& a) { return multiply_on(ctx, a, x, y, s); }, loaded.matrix);
+      const outcome found = naming(s.x.empty() ? s.matrix : s.matrix + " times " + s.x, [&] {
+        return std::visit([&](const auto& a) { return multiply_on(ctx, a, x, y, s); },
+                          loaded.matrix);
+      });
       if (!s.y.empty()) io::write_vector<T>(host, s.y, std::as_const(y).view());
       report(o, s, found, engine_name(ctx), engine_text(ctx));
       return static_cast<int>(!s.verify || found.verify_error <= 1 ? exit_done : exit_failed);
@@ -218,7 +220,8 @@ void add_spmv(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("spmv", "y = A x: time, GFLOP/s, share of the bandwidth");
   const auto s = std::make_shared<settings>();
   add_matrix(*command, s->matrix);
-  command->add_option("-x", s->x, "the vector; default: a fixed, seeded one")->option_text("FILE");
+  command->add_option("-x", s->x, "the vector (also .npy); default: a fixed, seeded one")
+      ->option_text("FILE");
   add_output(*command, s->y, "write y there; - is stdout");
   command->add_flag("--transpose", s->transposed, "y = A^T x");
   add_choice<storage>(*command, "--format", s->format,

@@ -19,22 +19,14 @@ struct settings {
 
 bool is_svg(const std::string& path) { return path.ends_with(".svg"); }
 
-picture_size size_for(const settings& s, std::int64_t rows, std::int64_t cols) {
+picture_layout layout_for(const settings& s, std::int64_t rows, std::int64_t cols) {
   if (s.output.empty()) {
     const int lines = terminal_height(STDOUT_FILENO);
-    return terminal_size(rows, cols, terminal_width(STDOUT_FILENO),
-                         lines > 16 ? lines - 5 : 40); // a pipe has no height
+    return lay_out_text(rows, cols, terminal_width(STDOUT_FILENO),
+                        lines > 16 ? lines - 5 : 40); // a pipe has no height
   }
-  if (!is_svg(s.output)) return choose_size(rows, cols, s.size);
-  // Every cell is text in the file: more than this many help nobody.
-  constexpr std::int64_t most_cells = 512;
-  picture_size result = choose_size(rows, cols, std::min(s.size, most_cells));
-  if (s.size > most_cells) {
-    const std::int64_t scale = std::max<std::int64_t>(s.size / most_cells, 1);
-    result.cell_width *= scale;
-    result.cell_height *= scale;
-  }
-  return result;
+  // Every cell is text in an SVG: more than this many help nobody.
+  return lay_out(rows, cols, s.size, is_svg(s.output) ? 512 : s.size);
 }
 
 template <class T>
@@ -46,8 +38,8 @@ picture take_picture(const host_context& ctx, const settings& s, const io::file_
         p.rows = a.shape().row;
         p.cols = a.shape().col;
         p.entries = a.size();
-        p.size = size_for(s, p.rows, p.cols);
-        p.grid = density(ctx, a.view(), p.size.grid_height, p.size.grid_width);
+        p.layout = layout_for(s, p.rows, p.cols);
+        p.grid = density(ctx, a.view(), p.layout.grid_height, p.layout.grid_width);
         return p;
       },
       loaded.matrix);
@@ -70,29 +62,30 @@ void report(const options& o, const settings& s, const picture& p) {
                 {"rows", p.rows},
                 {"cols", p.cols},
                 {"nnz", p.entries},
-                {"width", p.size.width()},
-                {"height", p.size.height()},
-                {"cells", p.size.grid_width * p.size.grid_height},
+                {"width", p.layout.width},
+                {"height", p.layout.height},
+                {"cells", p.layout.grid_width * p.layout.grid_height},
                 {"cells_occupied", filled},
                 {"most_in_a_cell", p.grid.largest()}});
     return;
   }
   const talk say(o);
   if (s.output.empty()) {
-    fmt::print("{}", as_text(p, stdout_has_colour()));
-    say("{}: {}\n", p.name, human_shape(p.rows, p.cols, p.entries));
+    print_bytes(as_text(p, stdout_has_colour()));
+    say("{}: {}\n", shown(p.name), p.caption());
   } else {
-    say("{}: {}, {} x {} pixels -> {}\n", p.name, human_shape(p.rows, p.cols, p.entries),
-        p.size.width(), p.size.height(), s.output);
+    say("{}: {}, {} x {} pixels -> {}\n", shown(p.name), p.caption(), p.layout.width,
+        p.layout.height, shown(s.output));
   }
 }
 
 int run(const options& o, const settings& s) {
+  require_output(o, s.output);
   const host_context ctx = host_only(o);
   return with_values(o.values, [&](auto zero) {
     using T = decltype(zero);
-    const picture p =
-        take_picture<T>(ctx, s, load_matrix<T>(ctx, s.matrix, s.read, shows_progress(o)));
+    const auto loaded = load_matrix<T>(ctx, s.matrix, s.read, shows_progress(o));
+    const picture p = naming(s.matrix, [&] { return take_picture<T>(ctx, s, loaded); });
     if (!s.output.empty()) write_picture(p, s.output);
     report(o, s, p);
     return static_cast<int>(exit_done);
@@ -113,7 +106,9 @@ void add_spy(CLI::App& cli, const options& o, action& chosen) {
             return "'" + path + "' is neither .png nor .svg";
           },
           ""));
-  command->add_option("--size", s->size, "pixels of the longer side, 16 to 16384; default: 1024")
+  command
+      ->add_option("--size", s->size,
+                   "pixels of the file's longer side, 16 to 16384; default: 1024")
       ->check(CLI::Range(16, 16384))
       ->option_text("N");
   add_read_options(*command, s->read);

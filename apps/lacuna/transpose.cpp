@@ -53,22 +53,22 @@ outcome transpose_on(const context<S>& ctx, const csr<T, I, O>& a, csr<T, I, O>&
 }
 
 int run(const options& o, const settings& s) {
-  require_one_result(o, s.output);
+  require_output(o, s.output);
   return with_values(o.values, [&](auto zero) {
     using T = decltype(zero);
     return on_engine(o, [&](const auto& ctx) {
       const host_context host({o.threads});
       const auto loaded = load_matrix<T>(host, s.matrix, s.read, shows_progress(o));
-      const outcome found = std::visit(
-          [&]<class I, class O>(const csr<T, I, O>& a) {
-            csr<T, I, O> b;
-            const outcome result = transpose_on(ctx, a, b);
-            write_like(o, host, s.output, std::as_const(b).view(), loaded.about, s.general);
-            return result;
-          },
-          loaded.matrix);
-      talk(o, s.output)("{} -> {}: {}; transposed in {} on {}, {} at most\n", s.matrix, s.output,
-                        human_shape(found.rows, found.cols, found.entries),
+      const auto transpose_and_write = [&]<class I, class O>(const csr<T, I, O>& a) {
+        csr<T, I, O> b;
+        const outcome result = transpose_on(ctx, a, b);
+        write_like(o, host, s.output, std::as_const(b).view(), loaded.about, s.general);
+        return result;
+      };
+      const outcome found =
+          naming(s.matrix, [&] { return std::visit(transpose_and_write, loaded.matrix); });
+      talk(o, s.output)("{} -> {}: {}; transposed in {} on {}, {} at most\n", shown(s.matrix),
+                        shown(s.output), human_shape(found.rows, found.cols, found.entries),
                         human_seconds(found.seconds), engine_text(ctx),
                         human_bytes(static_cast<double>(found.peak_bytes)));
       if (o.json)

@@ -9,6 +9,7 @@
 #include "common/clock.hpp"
 #include "common/exit.hpp"
 #include "common/progress.hpp"
+#include "io/output_file.hpp"
 #include "lacuna/command.hpp"
 #include <lacuna/plan/tune.hpp>
 
@@ -154,8 +155,10 @@ void print_tables(const talk& say, const tuning& t) {
 }
 
 template <space S> int run_on(const options& o, const settings& s, const context<S>& ctx) {
-  if (s.file == "-") throw CLI::ValidationError("-o", "costs are stored in a file; name one");
-  const std::string file = s.file.empty() ? machine_file(machine_name(ctx)) : s.file;
+  if (s.file == "-" || io::is_pipe_or_device(s.file))
+    throw CLI::ValidationError("-o", "costs are stored in a file; name one");
+  std::string file = s.file.empty() ? machine_file(machine_name(ctx)) : s.file;
+  if (std::filesystem::is_symlink(file)) file = std::filesystem::weakly_canonical(file).string();
   if (!s.dry_run) {
     if (file.empty())
       throw CLI::ValidationError("-o", "there is no place to store the result: set LACUNA_CONFIG, "
@@ -189,19 +192,18 @@ template <space S> int run_on(const options& o, const settings& s, const context
   }
   const talk say(o);
   say("{}, measured with {} matrices in {:.1f} s; before: {}\n", t.machine.name, t.matrices.size(),
-      seconds, t.before.origin);
-  for (const std::string& remark : t.before.remarks) say("  note: {}\n", remark);
+      seconds, shown(t.before.origin));
+  for (const std::string& remark : t.before.remarks) say("  note: {}\n", shown(remark));
   print_tables(say, t);
   if (t.scatter() > 0.25 && !o.quiet)
-    fmt::print(stderr,
-               "lacuna: times scattered by {:.0f} %: tune again when nothing else runs here\n",
-               100 * t.scatter());
+    print(stderr, "lacuna: times scattered by {:.0f} %: tune again when nothing else runs here\n",
+          100 * t.scatter());
   if (s.dry_run)
     say("nothing was stored\n");
   else if (o.quiet)
-    fmt::print("{}\n", file);
+    print("{}\n", shown(file));
   else
-    say("stored in {}\n", file);
+    say("stored in {}\n", shown(file));
   return exit_done;
 }
 
@@ -223,6 +225,9 @@ void add_tune(CLI::App& cli, const options& o, action& chosen) {
       "with the threads asked for, and fits the costs that plans are chosen by. The file is\n"
       "read again by every plan on that device, or with that many threads. It lies in\n"
       "LACUNA_CONFIG, else XDG_CONFIG_HOME/lacuna, else ~/.config/lacuna.\n\n"
+      "The table has what a product costs in each kernel: a fixed time, and one for every byte\n"
+      "read in order, byte gathered from x, row and entry; converting to its format is in\n"
+      "products of csr. The error is that of predicted times, on average.\n\n"
       "Examples:\n"
       "  lacuna tune --quick\n"
       "  lacuna --threads 1 tune --dry-run --json\n"

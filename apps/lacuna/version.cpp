@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include "common/exit.hpp"
+#include "common/json.hpp"
+#include "common/print.hpp"
 #include "common/text.hpp"
 #include "lacuna/options.hpp"
 #include <lacuna/core/config.hpp>
@@ -9,8 +8,6 @@
 
 namespace lacuna::app {
 namespace {
-
-using json = nlohmann::ordered_json;
 
 json cuda_facts() {
 #ifdef LACUNA_CUDA_TOOLKIT
@@ -42,26 +39,24 @@ int print_version(const options& o) {
       {"simd", simd_target()},           {"threads", host_context({o.threads}).threads()},
       {"devices", device_facts()}};
   if (o.json) {
-    fmt::print("{}\n", facts.dump(2));
+    print_json(facts);
     return exit_done;
   }
-  fmt::print("lacuna {}\n", LACUNA_VERSION);
+  print("lacuna {}\n", LACUNA_VERSION);
   if (o.quiet) return exit_done;
-  fmt::print("  compiler  {}, {}\n", LACUNA_COMPILER, LACUNA_BUILD_TYPE);
+  print("  compiler  {}, {}\n", LACUNA_COMPILER, LACUNA_BUILD_TYPE);
   if (facts["cuda"].is_null())
-    fmt::print("  CUDA      no GPU part\n");
+    print("  CUDA      no GPU part\n");
   else
-    fmt::print("  CUDA      toolkit {}, architectures {}\n",
-               facts["cuda"]["toolkit"].get<std::string>(),
-               facts["cuda"]["architectures"].get<std::string>());
-  fmt::print("  SIMD      {}\n", simd_target());
-  fmt::print("  threads   {}\n", facts["threads"].get<int>());
-  if (facts["devices"].empty()) fmt::print("  devices   none found\n");
+    print("  CUDA      toolkit {}, architectures {}\n", facts["cuda"]["toolkit"].get<std::string>(),
+          facts["cuda"]["architectures"].get<std::string>());
+  print("  SIMD      {}\n", simd_target());
+  print("  threads   {}\n", facts["threads"].get<int>());
+  if (facts["devices"].empty()) print("  devices   none found\n");
   for (std::size_t k = 0; k < facts["devices"].size(); ++k) {
     const auto& d = facts["devices"][k];
-    fmt::print("  cuda:{}    {}, compute capability {:.1f}, {}\n", k, d["name"].get<std::string>(),
-               d["compute_capability"].get<int>() / 10.0,
-               human_bytes(d["memory_bytes"].get<double>()));
+    print("  cuda:{}    {}, compute capability {:.1f}, {}\n", k, d["name"].get<std::string>(),
+          d["compute_capability"].get<int>() / 10.0, human_bytes(d["memory_bytes"].get<double>()));
   }
   return exit_done;
 }

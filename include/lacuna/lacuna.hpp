@@ -32,6 +32,7 @@
 #include <lacuna/op/csr_k.hpp>
 #include <lacuna/op/ell_csr.hpp>
 #include <lacuna/op/from_triplets.hpp>
+#include <lacuna/op/galerkin.hpp>
 #include <lacuna/op/hyb.hpp>
 #include <lacuna/op/matrix_opt.hpp>
 #include <lacuna/op/multiply.hpp>

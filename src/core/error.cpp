@@ -1,7 +1,9 @@
 #include <lacuna/core/checked.hpp>
 #include <lacuna/core/error.hpp>
+#include <lacuna/core/printable.hpp>
 #include <lacuna/op/operand.hpp>
 
+#include <algorithm>
 #include <atomic>
 
 #include <fmt/format.h>
@@ -11,7 +13,8 @@ namespace lacuna {
 namespace detail {
 
 std::string at_file(const std::string& what, const std::string& file, std::int64_t line) {
-  return line > 0 ? fmt::format("{}:{}: {}", file, line, what) : fmt::format("{}: {}", file, what);
+  return printable(line > 0 ? fmt::format("{}:{}: {}", file, line, what)
+                            : fmt::format("{}: {}", file, what));
 }
 
 void throw_size_mismatch(std::string_view op, std::string_view left, std::int64_t left_size,
@@ -55,6 +58,39 @@ std::int64_t set_narrow_limit(std::int64_t limit) noexcept {
 }
 
 } // namespace detail
+
+namespace {
+
+/// Bytes of the UTF-8 character at the front that has a glyph or is a blank; 0 if there is none.
+std::size_t printable_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return first >= ' ' && first != 0x7f ? 1 : 0;
+  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
+  for (std::size_t k = 1; k < size; ++k)
+    if ((byte(k) & 0xc0) != 0x80) return 0;
+  if (first == 0xc2 && byte(1) < 0xa0) return 0; // control characters, too
+  // Marks that turn the direction of writing can make a name look like another.
+  const bool turns = first == 0xe2 && ((byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
+                                       (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9));
+  return turns ? 0 : size;
+}
+
+} // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t size = printable_bytes(text);
+    if (size > 0)
+      result += text.substr(0, size);
+    else
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return result;
+}
 
 std::int64_t checked_add(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;

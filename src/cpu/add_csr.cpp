@@ -20,13 +20,16 @@ void throw_too_many_entries(std::int64_t entries) {
   throw unsupported(fmt::format(
       "add: C has {} entries, which 32-bit offsets cannot number; use add_wide", entries));
 }
+std::string explain_sum(std::int64_t entries) {
+  return fmt::format("C has {} entries; nothing else is kept", entries);
+}
 void throw_no_place(std::int64_t row, std::int64_t column) {
   throw bad_input(fmt::format(
       "add_to: A has an entry at row {}, column {}, C has none there; use add", row, column));
 }
 void throw_other_count(std::int64_t given, std::int64_t found) {
-  throw bad_input(
-      fmt::format("add_fill: C has {} entries, A + B has {}; add_compute again", given, found));
+  throw bad_input(fmt::format(
+      "add_compute: A + B has {1} entries, {0} were counted; add_inspect again", given, found));
 }
 
 } // namespace lacuna::detail

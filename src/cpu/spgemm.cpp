@@ -243,7 +243,7 @@ std::int64_t count_spgemm(const host_context& ctx, csr_view<const T, I, O> a,
 
 template <class T, class I, class O, class OC>
 void fill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
-                 csr_view<const T, I, O> b, csr_view<T, I, OC> c) {
+                 csr_view<const T, I, O> b, csr_view<T, I, OC> c, bool pattern) {
   spgemm_factors<T, I, O> f(alpha, a, b);
   auto plan = plan_spgemm(ctx, f, true);
   if (f.rows == 0 || (plan.estimate.products == 0 && c.size() == 0)) return;
@@ -259,7 +259,10 @@ void fill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
                                                            return row_place<T, I>{};
                                                          });
                         });
-  fill_rows<spgemm_output::values>(f, plan, workers, c);
+  if (pattern)
+    fill_rows<spgemm_output::pattern>(f, plan, workers, c);
+  else
+    fill_rows<spgemm_output::values>(f, plan, workers, c);
 }
 
 template <class T, class I, class O, class OC>
@@ -297,7 +300,7 @@ void refill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
   template std::int64_t count_spgemm(const host_context&, csr_view<const T, I, O>,                 \
                                      csr_view<const T, I, O>, vector_view<OC>);                    \
   template void fill_spgemm(const host_context&, T, csr_view<const T, I, O>,                       \
-                            csr_view<const T, I, O>, csr_view<T, I, OC>);                          \
+                            csr_view<const T, I, O>, csr_view<T, I, OC>, bool);                    \
   template void refill_spgemm(const host_context&, T, csr_view<const T, I, O>,                     \
                               csr_view<const T, I, O>, csr_view<T, I, OC>);
 // Offsets of 32 bits may grow to 64.

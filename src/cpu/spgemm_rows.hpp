@@ -492,11 +492,19 @@ bool spgemm_worker<T, I, O>::refill(const factors& f, std::int64_t i, column_ran
   const std::int64_t count = c_last - c_first;
   const std::int64_t base = count > 0 ? *c_first : 0;
   const std::int64_t width = count > 0 ? c_last[-1] - base + 1 : 0;
+  if (count > 0 && width <= 0) return false; // not a sorted row: never filled
   bool inside = true;
   if (width <= sizes_.window) {
     T* const sum = sum_.data();
     std::uint8_t* const marks = marks_.data();
-    for (std::int64_t n = 0; n < count; ++n) marks[c_first[n] - base] = 1;
+    for (std::int64_t n = 0; n < count; ++n) {
+      const auto at = static_cast<std::uint64_t>(c_first[n] - base);
+      if (at >= static_cast<std::uint64_t>(width)) {
+        while (n-- > 0) marks[c_first[n] - base] = 0;
+        return false;
+      }
+      marks[at] = 1;
+    }
     for (std::int64_t k = f.a_rowptr[i]; k < f.a_rowptr[i + 1]; ++k) {
       const auto [first, last] = entries_of(k);
       const T s = f.alpha * f.a_value[k];

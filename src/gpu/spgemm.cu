@@ -2,6 +2,7 @@
 // one pass by sorting (King et al. 2016). Workspace: 16 bytes a row of A; for heavy rows 64 MB at
 // most, for wide ones 40 bytes a product of up to 2^25. That of sorting: spgemm_expand.cuh.
 #include <limits>
+#include <optional>
 #include <string>
 
 #include <lacuna/core/checked.hpp>
@@ -10,6 +11,7 @@
 
 #include "gpu/parts/reduce.cuh"
 #include "gpu/spgemm_expand.cuh"
+#include "gpu/spgemm_split.cuh"
 
 namespace lacuna::gpu {
 namespace {
@@ -109,7 +111,7 @@ template <class I, class O, class OC>
       if (refill) throw bad_input(what);
       throw failed(what);
     }
-  throw bad_input("multiply_fill: a product falls outside of C's pattern: it was made for operands "
+  throw bad_input("multiply: a product falls outside of C's pattern: it was made for operands "
                   "of other patterns");
 }
 
@@ -200,9 +202,15 @@ csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_c
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
   const OC* rowptr = std::as_const(c).rowptr().data();
   const fill_target<T, I> target{c.colind().data(), c.values().data(), false};
-  if (f.rows > 0 &&
-      !fill_rows<T, I, O, OC>(ctx, f, v, facts, found, rowptr, target, options.order, clock))
-    throw_miscounted(ctx, f, a.size(), rowptr, false);
+  if (f.rows > 0) {
+    spgemm_counters* const counters = facts.counters.data();
+    const fill_bins<I> bins =
+        bin_to_fill(ctx, f, facts.view(), found, rowptr, counters->binned_to_fill);
+    clock.lap(&spgemm_report::bin_for_fill);
+    if (!fill_rows<T, I, O, OC>(ctx, f, v, facts.view(), found, bins, rowptr, target, options.order,
+                                &counters->wrong, clock))
+      throw_miscounted(ctx, f, a.size(), rowptr, false);
+  }
   if (options.report != nullptr) {
     options.report->products = static_cast<std::int64_t>(found.products);
     options.report->entries = entries;
@@ -210,68 +218,95 @@ csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_c
   return c;
 }
 
+namespace {
+/// What the analysis found of rows, and their bins: all that a fill needs beside A, B and C.
+template <class I, class O> struct kept_rows final : detail::kept_analysis {
+  row_facts<I, O> facts; // its a_rowptr is not used: A may be elsewhere by then
+  spgemm_totals found{};
+  std::optional<fill_bins<I>> bins; // none: C has no rows
+  [[nodiscard]] std::size_t bytes() const override {
+    return facts.products.bytes() + facts.first.bytes() + facts.last.bytes() +
+           (bins ? bins->bytes() : 0);
+  }
+};
+} // namespace
+
 template <class T, class I, class O, class OC>
 std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a, device_csr<T, I, O> b,
-                          vector_view<OC, space::device> rowptr) {
+                          vector_view<OC, space::device> rowptr,
+                          std::shared_ptr<const detail::kept_analysis>& kept) {
   const device_guard guard(ctx.device());
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
-  row_facts<I, O> facts;
+  auto keeping = std::make_shared<kept_rows<I, O>>();
+  row_facts<I, O>& facts = keeping->facts;
   stage_clock untimed(ctx, nullptr);
   const spgemm_totals analysed =
       analyse_rows(ctx, f, a.size(), thresholds_for<T, I, O>(ctx, nullptr, a, b), facts);
   array<std::int64_t, space::device> counts(ctx, f.rows);
-  const spgemm_totals found = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
-  const auto entries = static_cast<std::int64_t>(found.entries);
+  keeping->found = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
+  const auto entries = static_cast<std::int64_t>(keeping->found.entries);
   require_fits<OC>(entries);
   scan_counts(ctx, f.rows, counts.data(), rowptr.data());
+  if (f.rows > 0)
+    keeping->bins.emplace(bin_to_fill<I, O, OC>(ctx, f, facts.view(), keeping->found, rowptr.data(),
+                                                facts.counters.data()->binned_to_fill));
+  facts.counters = {};
+  facts.a_rowptr = nullptr;
+  ctx.synchronize(); // what is kept may be used on another stream
+  kept = std::move(keeping);
   return entries;
 }
 
 namespace {
 template <class T, class I, class O, class OC>
-void fill(const device_context& ctx, T alpha, device_csr<T, I, O> a, device_csr<T, I, O> b,
-          csr_view<T, I, OC, space::device> c, bool refill) {
+void fill(const device_context& ctx, const detail::kept_analysis& analysis, T alpha,
+          device_csr<T, I, O> a, device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c,
+          bool pattern, bool refill) {
   const device_guard guard(ctx.device());
-  if (a.shape().row == 0) return;
+  const auto& kept = static_cast<const kept_rows<I, O>&>(analysis);
+  if (!kept.bins) return;
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
-  row_facts<I, O> facts;
-  spgemm_totals found =
-      analyse_rows(ctx, f, a.size(), thresholds_for<T, I, O>(ctx, nullptr, a, b), facts);
+  known_rows<I, O> known = kept.facts.view();
+  known.a_rowptr = f.a_rowptr;
+  array<int, space::device> wrong(ctx, 1);
+  check(cudaMemsetAsync(wrong.data(), 0, wrong.bytes(), ctx.stream()), "multiply_fill");
   const OC* rowptr = c.rowptr().data();
-  found = classify_rows(ctx, f, facts, found, rowptr);
-  const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), false};
+  const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
   stage_clock untimed(ctx, nullptr);
-  if (!fill_rows<T, I, O, OC>(ctx, f, v, facts, found, rowptr,
+  if (!fill_rows<T, I, O, OC>(ctx, f, v, known, kept.found, *kept.bins, rowptr,
                               {c.colind().data(), c.values().data(), refill}, spgemm_order::of_a,
-                              untimed))
+                              wrong.data(), untimed))
     throw_miscounted(ctx, f, a.size(), rowptr, refill);
 }
 } // namespace
 
 template <class T, class I, class O, class OC>
-void fill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a, device_csr<T, I, O> b,
-                 csr_view<T, I, OC, space::device> c) {
-  fill<T, I, O, OC>(ctx, alpha, a, b, c, false);
+void fill_spgemm(const device_context& ctx, const detail::kept_analysis& kept, T alpha,
+                 device_csr<T, I, O> a, device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c,
+                 bool pattern) {
+  fill<T, I, O, OC>(ctx, kept, alpha, a, b, c, pattern, false);
 }
 template <class T, class I, class O, class OC>
-void refill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a, device_csr<T, I, O> b,
+void refill_spgemm(const device_context& ctx, const detail::kept_analysis& kept, T alpha,
+                   device_csr<T, I, O> a, device_csr<T, I, O> b,
                    csr_view<T, I, OC, space::device> c) {
-  fill<T, I, O, OC>(ctx, alpha, a, b, c, true);
+  fill<T, I, O, OC>(ctx, kept, alpha, a, b, c, false, true);
 }
 
 #define LACUNA_INSTANTIATE_WIDTHS(T, I, O, OC)                                                     \
   template csr<T, I, OC, space::device> spgemm<T, I, O, OC>(                                       \
       const device_context&, T, device_csr<T, I, O>, device_csr<T, I, O>, const spgemm_options&,   \
       bool);                                                                                       \
-  template std::int64_t count_spgemm<T, I, O, OC>(const device_context&, device_csr<T, I, O>,      \
-                                                  device_csr<T, I, O>,                             \
-                                                  vector_view<OC, space::device>);                 \
-  template void fill_spgemm<T, I, O, OC>(const device_context&, T, device_csr<T, I, O>,            \
-                                         device_csr<T, I, O>, csr_view<T, I, OC, space::device>);  \
-  template void refill_spgemm<T, I, O, OC>(const device_context&, T, device_csr<T, I, O>,          \
-                                           device_csr<T, I, O>,                                    \
+  template std::int64_t count_spgemm<T, I, O, OC>(                                                 \
+      const device_context&, device_csr<T, I, O>, device_csr<T, I, O>,                             \
+      vector_view<OC, space::device>, std::shared_ptr<const detail::kept_analysis>&);              \
+  template void fill_spgemm<T, I, O, OC>(const device_context&, const detail::kept_analysis&, T,   \
+                                         device_csr<T, I, O>, device_csr<T, I, O>,                 \
+                                         csr_view<T, I, OC, space::device>, bool);                 \
+  template void refill_spgemm<T, I, O, OC>(const device_context&, const detail::kept_analysis&, T, \
+                                           device_csr<T, I, O>, device_csr<T, I, O>,               \
                                            csr_view<T, I, OC, space::device>);
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template spgemm_estimate estimate_spgemm<T, I, O>(const device_context&, device_csr<T, I, O>,    \

@@ -124,8 +124,7 @@ private:
   std::chrono::steady_clock::time_point then_;
 };
 
-/// Products, spans and totals, of what fill_rows or classify_rows is then called for once; waits
-/// for the totals.
+/// Products, spans and totals; waits for the totals.
 template <class I, class O>
 spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
                            std::int64_t a_entries, const spgemm_thresholds& thresholds,
@@ -136,11 +135,6 @@ template <class I, class O>
 spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
                          row_facts<I, O>& facts, const spgemm_totals& found, std::int64_t* counts,
                          stage_clock& clock);
-
-/// The totals of fill classes, of a C whose rowptr is there.
-template <class I, class O, class OC>
-spgemm_totals classify_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                            row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr);
 
 /// Where the numeric pass puts entries. A pattern that is there already is compared instead of
 /// written.
@@ -159,12 +153,5 @@ template <class T, class I> struct fill_target {
     values[at] = value;
   }
 };
-
-/// Columns and values of C, whose rowptr is there. Waits to know whether every row had the entries
-/// that were counted; false if not.
-template <class T, class I, class O, class OC>
-bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
-               row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr,
-               const fill_target<T, I>& target, spgemm_order order, stage_clock& clock);
 
 } // namespace lacuna::gpu

@@ -187,24 +187,6 @@ __global__ void __launch_bounds__(block_threads)
   block.flush(totals);
 }
 
-template <class I, class O, class OC>
-__global__ void __launch_bounds__(block_threads)
-    classify_kernel(std::int64_t rows, const known_rows<I, O> known, const OC* rowptr,
-                    spgemm_totals* totals) {
-  __shared__ block_totals block;
-  block.clear();
-  unsigned long long entries = 0;
-  for (std::int64_t row = thread_index(); row < rows;
-       row += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
-    const auto here = static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]);
-    entries += static_cast<unsigned long long>(here);
-    note_row(block, known.thresholds, known.work(row), here);
-  }
-  __syncwarp();
-  add_entries(totals, entries);
-  block.flush(totals);
-}
-
 /// Takes the fill classes' totals, and nothing else, from what was counted.
 spgemm_totals with_counted(const device_context& ctx, const spgemm_totals& found,
                            const spgemm_totals* totals) {
@@ -216,16 +198,6 @@ spgemm_totals with_counted(const device_context& ctx, const spgemm_totals& found
 }
 
 } // namespace
-
-template <class I, class O, class OC>
-spgemm_totals classify_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                            row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr) {
-  spgemm_totals* const totals = &facts.counters.data()->counted;
-  classify_kernel<<<resident_blocks(ctx, f.rows, 8), block_threads, 0, ctx.stream()>>>(
-      f.rows, facts.view(), rowptr, totals);
-  check_launch("classify_kernel");
-  return with_counted(ctx, found, totals);
-}
 
 template <class I, class O>
 spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
@@ -284,16 +256,6 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
   return counted;
 }
 
-#define LACUNA_CLASSIFY(I, O, OC)                                                                  \
-  template spgemm_totals classify_rows<I, O, OC>(const device_context&,                            \
-                                                 const spgemm_factors<I, O>&, row_facts<I, O>&,    \
-                                                 const spgemm_totals&, const OC*);
-LACUNA_CLASSIFY(std::int32_t, std::int32_t, std::int32_t)
-LACUNA_CLASSIFY(std::int32_t, std::int32_t, std::int64_t)
-LACUNA_CLASSIFY(std::int32_t, std::int64_t, std::int64_t)
-LACUNA_CLASSIFY(std::int64_t, std::int32_t, std::int32_t)
-LACUNA_CLASSIFY(std::int64_t, std::int32_t, std::int64_t)
-LACUNA_CLASSIFY(std::int64_t, std::int64_t, std::int64_t)
 #define LACUNA_INSTANTIATE(I, O)                                                                   \
   template spgemm_totals count_rows<I, O>(const device_context&, const spgemm_factors<I, O>&,      \
                                           row_facts<I, O>&, const spgemm_totals&, std::int64_t*,   \

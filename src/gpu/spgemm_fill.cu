@@ -310,23 +310,28 @@ __global__ void __launch_bounds__(block_threads)
 
 } // namespace
 
-template <class T, class I, class O, class OC>
-bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
-               row_facts<I, O>& facts, const spgemm_totals& found, const OC* rowptr,
-               const fill_target<T, I>& target, spgemm_order order, stage_clock& clock) {
-  spgemm_counters* const counters = facts.counters.data();
-  int* const wrong = &counters->wrong;
-  const known_rows<I, O> known = facts.view();
-  const row_bins<I> bins(ctx, f.rows, facts.thresholds, found, spgemm::fill_classes,
-                         counters->binned_to_fill, [=] __device__(std::int64_t row) {
-                           return known.fill_class(
-                               row, static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]));
-                         });
+template <class I, class O, class OC>
+fill_bins<I> bin_to_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
+                         const known_rows<I, O>& known, const spgemm_totals& found,
+                         const OC* rowptr, unsigned long long* binned) {
+  row_bins<I> bins(ctx, f.rows, known.thresholds, found, spgemm::fill_classes, binned,
+                   [=] __device__(std::int64_t row) {
+                     return known.fill_class(
+                         row, static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]));
+                   });
   const row_list<I> not_light = bins[spgemm::fill_classes];
   const std::int64_t wide_span = spgemm::wide_span_to_fill(not_light.count, f.columns);
-  const row_split<I> split(ctx, not_light, f.columns > wide_span,
-                           is_wide_row<I, O>{known, wide_span});
-  clock.lap(&spgemm_report::bin_for_fill);
+  row_split<I> split(ctx, not_light, f.columns > wide_span, is_wide_row<I, O>{known, wide_span});
+  return {std::move(bins), std::move(split)};
+}
+
+template <class T, class I, class O, class OC>
+bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
+               const known_rows<I, O>& known, const spgemm_totals& found, const fill_bins<I>& rows,
+               const OC* rowptr, const fill_target<T, I>& target, spgemm_order order, int* wrong,
+               stage_clock& clock) {
+  const row_bins<I>& bins = rows.bins;
+  const row_split<I>& split = rows.split;
   if (split.those.count > 0) // first: it may want more memory than there is
     fill_wide_rows<T, I, O, OC>(ctx, f, v, split.those, rowptr, target, wrong);
   heavy_fill<T, I, O, OC> heavy(ctx, f, split.others, found, known);
@@ -336,7 +341,7 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
     const row_list<I> list = bins[c];
     if (list.count == 0) return;
     const int slots = spgemm::slots_of(c);
-    const group_shape shape = shape_of(ctx, facts.thresholds, slots, sizeof(I) + sizeof(T),
+    const group_shape shape = shape_of(ctx, known.thresholds, slots, sizeof(I) + sizeof(T),
                                        bins.totals(c), found.longest_b);
     auto* kernel = fill_rows_kernel<items(), walk::along, T, I, O, OC>;
     if constexpr (items() > 0)
@@ -377,10 +382,10 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
 }
 
 #define LACUNA_FILL(T, I, O, OC)                                                                   \
-  template bool fill_rows<T, I, O, OC>(const device_context&, const spgemm_factors<I, O>&,         \
-                                       const spgemm_values<T>&, row_facts<I, O>&,                  \
-                                       const spgemm_totals&, const OC*, const fill_target<T, I>&,  \
-                                       spgemm_order, stage_clock&);
+  template bool fill_rows<T, I, O, OC>(                                                            \
+      const device_context&, const spgemm_factors<I, O>&, const spgemm_values<T>&,                 \
+      const known_rows<I, O>&, const spgemm_totals&, const fill_bins<I>&, const OC*,               \
+      const fill_target<T, I>&, spgemm_order, int*, stage_clock&);
 #define LACUNA_INSTANTIATE(T)                                                                      \
   LACUNA_FILL(T, std::int32_t, std::int32_t, std::int32_t)                                         \
   LACUNA_FILL(T, std::int32_t, std::int32_t, std::int64_t)                                         \
@@ -389,5 +394,15 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
   LACUNA_FILL(T, std::int64_t, std::int32_t, std::int64_t)                                         \
   LACUNA_FILL(T, std::int64_t, std::int64_t, std::int64_t)
 LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
+#define LACUNA_BIN(I, O, OC)                                                                       \
+  template fill_bins<I> bin_to_fill<I, O, OC>(const device_context&, const spgemm_factors<I, O>&,  \
+                                              const known_rows<I, O>&, const spgemm_totals&,       \
+                                              const OC*, unsigned long long*);
+LACUNA_BIN(std::int32_t, std::int32_t, std::int32_t)
+LACUNA_BIN(std::int32_t, std::int32_t, std::int64_t)
+LACUNA_BIN(std::int32_t, std::int64_t, std::int64_t)
+LACUNA_BIN(std::int64_t, std::int32_t, std::int32_t)
+LACUNA_BIN(std::int64_t, std::int32_t, std::int64_t)
+LACUNA_BIN(std::int64_t, std::int64_t, std::int64_t)
 
 } // namespace lacuna::gpu

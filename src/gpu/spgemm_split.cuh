@@ -35,6 +35,7 @@ public:
     others = {list_.data(), rows.count - those.count, those.count};
   }
   row_list<I> those, others;
+  [[nodiscard]] std::size_t bytes() const { return list_.bytes(); }
 
 private:
   array<I, space::device> list_;
@@ -47,5 +48,28 @@ template <class I, class O> struct is_wide_row {
   std::int64_t wide_span;
   __device__ bool operator()(I row) const { return spgemm::is_wide(known.work(row), wide_span); }
 };
+
+/// Rows by how they are filled, as long as patterns stay: each class, and the wide ones among those
+/// that are not light.
+template <class I> struct fill_bins {
+  row_bins<I> bins;
+  row_split<I> split;
+  [[nodiscard]] std::size_t bytes() const { return bins.bytes() + split.bytes(); }
+};
+
+/// Of a C whose rowptr is there. `found`: count_rows' totals; `binned` are zeros. Waits where some
+/// rows may be wide.
+template <class I, class O, class OC>
+fill_bins<I> bin_to_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
+                         const known_rows<I, O>& known, const spgemm_totals& found,
+                         const OC* rowptr, unsigned long long* binned);
+
+/// Columns and values of C, whose rowptr is there. Waits to know whether every row had the entries
+/// that were counted; false if not. `wrong`, on the device, is 0.
+template <class T, class I, class O, class OC>
+bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
+               const known_rows<I, O>& known, const spgemm_totals& found, const fill_bins<I>& rows,
+               const OC* rowptr, const fill_target<T, I>& target, spgemm_order order, int* wrong,
+               stage_clock& clock);
 
 } // namespace lacuna::gpu

@@ -19,6 +19,7 @@
 
 #include "gpu/parts/reduce.cuh"
 #include "gpu/parts/sort.cuh"
+#include <lacuna/op/kept_pattern.hpp>
 #include <lacuna/op/transpose.hpp>
 
 namespace lacuna::gpu {
@@ -311,6 +312,27 @@ public:
   }
 
   void sort() {
+    const I* const row_of_entry = sort_numbers();
+    gather_kernel<<<tiles(), block_threads, 0, ctx_.stream()>>>(
+        sorted_.data(), row_of_entry, a_.values().data(), entries(), b_.colind().data(),
+        b_.values().data());
+    check_launch("gather_kernel");
+  }
+
+  /// B's pattern without its values, and where in A its entries are.
+  void sort_pattern(O* from) {
+    const I* const row_of_entry = sort_numbers();
+    for_entries(ctx_, entries(), "transpose: pattern",
+                [row_of_entry, numbers = sorted_.data(), to_col = b_.colind().data(),
+                 from] __device__(std::int64_t k) {
+                  const P number = numbers[k];
+                  to_col[k] = row_of_entry[number];
+                  from[k] = static_cast<O>(number);
+                });
+  }
+
+  /// Entries' numbers by column, and B's rowptr; returns the row of each entry of A.
+  const I* sort_numbers() {
     for_entries(
         ctx_, entries(), "transpose: positions",
         [positions = unsorted()] __device__(std::int64_t k) { positions[k] = static_cast<P>(k); });
@@ -320,10 +342,7 @@ public:
     I* const row_of_entry = reinterpret_cast<I*>(unsorted_.data());
     number_rows_kernel<<<tiles(), block_threads, 0, ctx_.stream()>>>(all_rows(), row_of_entry);
     check_launch("number_rows_kernel");
-    gather_kernel<<<tiles(), block_threads, 0, ctx_.stream()>>>(
-        sorted_.data(), row_of_entry, a_.values().data(), entries(), b_.colind().data(),
-        b_.values().data());
-    check_launch("gather_kernel");
+    return row_of_entry;
   }
 
   /// Where columns begin in their sorted sequence; empty ones where the next one does.
@@ -392,6 +411,32 @@ void transpose_csr(const device_context& ctx, csr_view<const T, I, O, space::dev
   });
 }
 
+template <class I, class O>
+void transpose_pattern(const device_context& ctx, index<I> shape,
+                       detail::pattern_arrays<I, O, space::device> a,
+                       detail::transposed_pattern<I, O, space::device>& result) {
+  const device_guard guard(ctx.device());
+  if (a.colind.empty()) {
+    check(cudaMemsetAsync(result.rowptr.data(), 0, result.rowptr.bytes(), ctx.stream()),
+          "transpose: memset");
+    return;
+  }
+  // No value is read or written, so that their type does not matter.
+  const auto entries = static_cast<O>(a.colind.size());
+  const device_view<float, I, O> from(nullptr, a.rowptr.data(), a.colind.data(), shape, entries);
+  const device_result<float, I, O> to(nullptr, result.rowptr.data(), result.colind.data(),
+                                      result.shape, entries);
+  with_position_type(entries, [&](auto position) {
+    transposition<float, I, O, decltype(position)> run(ctx, from, to);
+    run.sort_pattern(result.from.data());
+  });
+}
+
+#define LACUNA_INSTANTIATE_PATTERN(I, O)                                                           \
+  template void transpose_pattern<I, O>(const device_context&, index<I>,                           \
+                                        detail::pattern_arrays<I, O, space::device>,               \
+                                        detail::transposed_pattern<I, O, space::device>&);
+LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_PATTERN)
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template void transpose_csr<T, I, O>(const device_context&,                                      \
                                        csr_view<const T, I, O, space::device>,                     \

@@ -131,7 +131,7 @@ index<std::int64_t> find_duplicate(const host_context& ctx, const csr<T, I, O>& 
 }
 
 template <class T, class I, class O>
-csr<T, I, O> finish(const host_context& ctx, csr<T, I, O> a, duplicate_rule rule,
+csr<T, I, O> finish(const host_context& ctx, csr<T, I, O> a, duplicates rule,
                     const repeated_entry& repeated) {
   sort(ctx, a);
   const auto twice = find_duplicate(ctx, a);
@@ -139,14 +139,16 @@ csr<T, I, O> finish(const host_context& ctx, csr<T, I, O> a, duplicate_rule rule
     a.state({true, true});
     return a;
   }
-  if (rule == duplicate_rule::error) repeated(twice.row, twice.col);
-  return merge_duplicates(ctx, a,
-                          rule == duplicate_rule::last ? duplicates::last : duplicates::sum);
+  if (rule == duplicates::error) repeated(twice.row, twice.col);
+  return merge_duplicates(ctx, a, rule);
 }
 
 template <class T, class I>
 any_csr<T> assemble_as(const host_context& ctx, triplets<T, I> t, const file_info& about,
-                       duplicate_rule rule, const repeated_entry& repeated) {
+                       duplicates rule, const repeated_entry& repeated) {
+  if (!t.imaginary.empty())
+    throw unsupported("the values are complex, the matrix that is asked for is real", about.file,
+                      0);
   const bool general = about.structure == symmetry::general;
   const std::int64_t stored = t.rowind.size();
   const std::int64_t nnz =
@@ -164,7 +166,7 @@ any_csr<T> assemble_as(const host_context& ctx, triplets<T, I> t, const file_inf
 } // namespace
 
 template <class T>
-any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries, duplicate_rule rule,
+any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries, duplicates rule,
                     const repeated_entry& repeated) {
   return std::visit(
       [&](auto&& t) { return assemble_as<T>(ctx, std::move(t), entries.about, rule, repeated); },
@@ -172,7 +174,7 @@ any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries, duplicate
 }
 
 template <class T>
-any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries, duplicate_rule rule) {
+any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries, duplicates rule) {
   const std::string file = entries.about.file;
   return assemble(ctx, std::move(entries), rule, [&](std::int64_t row, std::int64_t col) {
     throw bad_input(fmt::format("entry ({}, {}) is stored more than once", row + 1, col + 1), file,
@@ -181,9 +183,9 @@ any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries, duplicate
 }
 
 #define LACUNA_INSTANTIATE(T)                                                                      \
-  template any_csr<T> assemble(const host_context&, file_triplets<T>, duplicate_rule,              \
+  template any_csr<T> assemble(const host_context&, file_triplets<T>, duplicates,                  \
                                const repeated_entry&);                                             \
-  template any_csr<T> assemble(const host_context&, file_triplets<T>, duplicate_rule);
+  template any_csr<T> assemble(const host_context&, file_triplets<T>, duplicates);
 LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::io

@@ -11,7 +11,7 @@ namespace lacuna::io {
 using repeated_entry = std::function<void(std::int64_t row, std::int64_t col)>;
 
 template <class T>
-any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries, duplicate_rule rule,
+any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries, duplicates rule,
                     const repeated_entry& repeated);
 
 } // namespace lacuna::io

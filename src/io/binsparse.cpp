@@ -5,12 +5,14 @@
 #include <lacuna/core/error.hpp>
 
 #ifdef LACUNA_HAS_HDF5
-#include <cmath>
+#include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cpu/rows.hpp"
+#include "io/require_field.hpp"
+#include "io/write_progress.hpp"
 #include <lacuna/op/convert.hpp>
 #endif
 
@@ -44,6 +46,9 @@ public:
     file_info about;
     about.file = name_;
     about.format = "Binsparse " + d.format;
+    about.member = group_.substr(1);
+    for (const std::string& n : file_.names_in("/"))
+      if ("/" + n != group_ && is_matrix("/" + n)) about.others.push_back(n);
     const bool is_vector = d.format == "DVEC" || d.format == "CVEC";
     if (d.shape.size() != (is_vector ? 1 : 2))
       throw_bad(fmt::format("{} with a shape of {} dimensions", d.format, d.shape.size()), name_);
@@ -90,14 +95,16 @@ private:
     return group_ == "/" ? "/" + array : group_ + "/" + array;
   }
 
+  [[nodiscard]] bool is_matrix(const std::string& group) const {
+    return file_.kind_of(group) == hdf5_remote::kind::group &&
+           file_.text_attribute(group, "binsparse").has_value();
+  }
   /// The group that is asked for; else the root, or the first group that has a descriptor.
   [[nodiscard]] std::string find_group() const {
-    using kind = hdf5_remote::kind;
     if (!options_.member.empty()) return "/" + options_.member;
     if (file_.text_attribute("/", "binsparse")) return "/";
     for (const std::string& n : file_.names_in("/"))
-      if (file_.kind_of("/" + n) == kind::group && file_.text_attribute("/" + n, "binsparse"))
-        return "/" + n;
+      if (is_matrix("/" + n)) return "/" + n;
     bad("no group has the attribute \"binsparse\"");
   }
 
@@ -181,7 +188,7 @@ private:
 
   /// The values of `entries` entries, and their kind. Types may be wrapped: iso[…] holds one value
   /// for all, complex[…] holds pairs.
-  template <class T> array<T> read_values(std::int64_t entries, file_info& about) const {
+  template <class T> entry_values<T> read_values(std::int64_t entries, file_info& about) const {
     if (about_.stored >= 0 && about_.stored != entries)
       bad(fmt::format("number_of_stored_values is {}, there are {} entries", about_.stored,
                       entries));
@@ -208,14 +215,18 @@ private:
       bad(fmt::format("{} values for {} entries", a.size, entries));
     about.values = field_of(a.type);
     about.structure = structure_of_real(about.structure, complex, options_.complex);
-    array<T> values = values_of<T>(ctx_, a, options_.complex, name_);
+    auto values = values_of<T>(ctx_, a, options_.complex, name_);
     if (!iso) return values;
-    if (values[0] == 1 && !complex && about.structure != symmetry::skew_symmetric) {
+    if (values.real[0] == 1 && !complex && about.structure != symmetry::skew_symmetric) {
       about.values = field::pattern;
       return {};
     }
-    array<T> same(ctx_, entries);
-    std::fill(same.begin(), same.end(), values[0]);
+    entry_values<T> same{array<T>(ctx_, entries)};
+    std::fill(same.real.begin(), same.real.end(), values.real[0]);
+    if (!values.imaginary.empty()) {
+      same.imaginary = array<T>(ctx_, entries);
+      std::fill(same.imaginary.begin(), same.imaginary.end(), values.imaginary[0]);
+    }
     return same;
   }
 
@@ -254,20 +265,10 @@ template <class U> const char* type_in_words() {
   return sizeof(U) == 4 ? "uint32" : "uint64";
 }
 
-template <class T> void require_ones(vector_view<const T> values) {
-  for (const T v : values)
-    if (v != 1)
-      throw bad_input(
-          fmt::format("value {} cannot be written as a pattern, whose entries are 1", v));
-}
 template <class T>
 array<std::int64_t> whole_numbers(const host_context& ctx, vector_view<const T> values) {
   array<std::int64_t> result(ctx, values.size());
-  for (std::int64_t k = 0; k < values.size(); ++k) {
-    if (!(std::abs(values[k]) < T(0x1p63) && values[k] == std::trunc(values[k])))
-      throw bad_input(fmt::format("value {} cannot be written as an integer", values[k]));
-    result[k] = static_cast<std::int64_t>(values[k]);
-  }
+  std::copy(values.begin(), values.end(), result.begin());
   return result;
 }
 
@@ -302,42 +303,67 @@ file_triplets<T> read_binsparse(const host_context& ctx, bytes_view file, const 
 }
 
 template <class T, class I, class O>
-void write_binsparse(const host_context& ctx, output_file& file, csr_view<const T, I, O> a,
+void write_binsparse(const host_context& ctx, output_file& file, const matrix_parts<T, I, O>& parts,
                      const write_options& options) {
-  csr<T, I, O> copy;        // sorted and without duplicates, as the format asks for
-  if (a.rowptr().empty()) { // a matrix that was never given memory
-    copy = csr<T, I, O>(ctx, {0, 0}, 0, {true, true});
-    copy.rowptr()[0] = 0;
-    a = std::as_const(copy).view();
-  } else if (!a.order().sorted || !a.order().unique) {
-    copy = to_csr(ctx, a);
-    sort(ctx, copy);
-    if (!a.order().unique) copy = merge_duplicates(ctx, copy, duplicates::sum);
-    a = std::as_const(copy).view();
-  }
-  csr<T, I, O> lower;
-  std::string structure;
-  if (options.structure != symmetry::general) {
-    lower = lower_triangle(ctx, a);
-    a = std::as_const(lower).view();
-    structure = fmt::format(", \"structure\": \"{}symmetric_lower\"",
-                            options.structure == symmetry::skew_symmetric ? "skew_" : "");
-  }
+  // Sorted and without duplicates, as the format asks for, and of a symmetric one the lower
+  // triangle.
+  const auto prepared = [&](csr_view<const T, I, O> a, csr<T, I, O>& owned) {
+    if (a.rowptr().empty()) { // a matrix that was never given memory
+      owned = csr<T, I, O>(ctx, {0, 0}, 0, {true, true});
+      owned.rowptr()[0] = 0;
+      a = std::as_const(owned).view();
+    } else if (!a.order().sorted || !a.order().unique) {
+      owned = to_csr(ctx, a);
+      sort(ctx, owned);
+      if (!a.order().unique) owned = merge_duplicates(ctx, owned, duplicates::sum);
+      a = std::as_const(owned).view();
+    }
+    if (options.structure == symmetry::general) return a;
+    owned = lower_triangle(ctx, a);
+    return std::as_const(owned).view();
+  };
+  csr<T, I, O> owned, owned_imaginary;
+  const auto a = prepared(parts.real, owned);
+  std::string structure = name_of(options.structure);
+  std::replace(structure.begin(), structure.end(), '-', '_');
+  structure = options.structure == symmetry::general
+                  ? ""
+                  : fmt::format(", \"structure\": \"{}_lower\"", structure);
   const T one[] = {1};
   array<std::int64_t> whole;
+  array<T> pairs;
+  for (const T v : a.values()) require_field(v, options.values);
   std::string values_type = type_in_words<T>();
-  if (options.values == field::pattern) {
-    require_ones(a.values());
+  if (parts.complex) {
+    const auto imaginary = prepared(parts.imaginary, owned_imaginary);
+    pairs = array<T>(ctx, checked_mul(2, a.size()));
+    for (std::int64_t k = 0; k < a.size(); ++k) {
+      pairs[2 * k] = a.values()[k];
+      pairs[2 * k + 1] = imaginary.values()[k];
+    }
+    values_type = "complex[" + values_type + "]";
+  } else if (options.values == field::pattern) {
     values_type = "iso[" + values_type + "]";
   } else if (options.values == field::integer) {
     whole = whole_numbers(ctx, a.values());
     values_type = "int64";
   }
 
+  const std::int64_t value_bytes = parts.complex ? 2 * sizeof(T) : sizeof(T);
+  write_progress progress(options, a.size(),
+                          static_cast<std::int64_t>(sizeof(O)) * a.rowptr().size() +
+                              (static_cast<std::int64_t>(sizeof(I)) + value_bytes) * a.size());
   hdf5_writer out(file);
+  file.reserve(hdf5_room + static_cast<std::int64_t>(sizeof(O)) * a.rowptr().size() +
+               (static_cast<std::int64_t>(sizeof(I)) + std::max<std::int64_t>(value_bytes, 8)) *
+                   a.size());
   out.add_array("/pointers_to_1", type_in_memory<O>(), a.rowptr().data(), a.rowptr().size());
+  progress.add(static_cast<std::int64_t>(sizeof(O)) * a.rowptr().size());
   out.add_array("/indices_1", type_in_memory<I>(), a.colind().data(), a.size());
-  if (options.values == field::pattern)
+  progress.add(static_cast<std::int64_t>(sizeof(I)) * a.size());
+  if (parts.complex)
+    out.add_array("/values", type_in_memory<T>(), pairs.data(), pairs.size());
+  else if (options.values == field::pattern)
     out.add_array("/values", type_in_memory<T>(), one, 1);
   else if (options.values == field::integer)
     out.add_array("/values", H5T_NATIVE_INT64, whole.data(), whole.size());
@@ -352,12 +378,13 @@ void write_binsparse(const host_context& ctx, output_file& file, csr_view<const 
           a.shape().row, a.shape().col, a.size(), structure, type_in_words<O>(), type_in_words<I>(),
           values_type));
   out.close();
-  if (options.progress) options.progress(a.size(), a.size());
+  progress.add(value_bytes * a.size());
 }
 
 template <class T>
 void write_binsparse_vector(const host_context&, output_file& file, vector_view<const T> v) {
   hdf5_writer out(file);
+  file.reserve(hdf5_room + static_cast<std::int64_t>(sizeof(T)) * v.size());
   out.add_array("/values", type_in_memory<T>(), v.data(), v.size());
   out.add_attribute(
       "/", "binsparse",
@@ -380,7 +407,7 @@ file_triplets<T> read_binsparse(const host_context&, bytes_view, const std::stri
   throw unsupported(no_hdf5, name, 0);
 }
 template <class T, class I, class O>
-void write_binsparse(const host_context&, output_file&, csr_view<const T, I, O>,
+void write_binsparse(const host_context&, output_file&, const matrix_parts<T, I, O>&,
                      const write_options&) {
   throw unsupported(no_hdf5);
 }
@@ -398,7 +425,7 @@ void write_binsparse_vector(const host_context&, output_file&, vector_view<const
 LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void write_binsparse(const host_context&, output_file&, csr_view<const T, I, O>,        \
+  template void write_binsparse(const host_context&, output_file&, const matrix_parts<T, I, O>&,   \
                                 const write_options&);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE

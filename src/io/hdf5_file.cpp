@@ -3,7 +3,9 @@
 #include "io/hdf5_file.hpp"
 
 #include <algorithm>
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -121,6 +123,12 @@ std::string hdf5_session::reason() const {
         return 1; // the innermost is enough
       },
       &result);
+  // The library adds addresses and the time to what the system said.
+  constexpr std::string_view said = "error message = '";
+  if (const auto at = result.find(said); at != std::string::npos) {
+    result.erase(0, at + said.size());
+    result.resize(std::min(result.find('\''), result.size()));
+  }
   return result.empty() ? "unknown reason" : result;
 }
 
@@ -287,10 +295,11 @@ std::optional<std::int64_t> hdf5_reader::integer_attribute(const std::string& pa
 }
 
 hdf5_writer::hdf5_writer(output_file& file, std::size_t front) : session_(file.path()) {
+  const std::string name = file.name_for_libraries();
+  file.reserve(1 << 16); // creating writes some bytes
   const hdf5_handle creation(H5Pcreate(H5P_FILE_CREATE));
   require(creation && H5Pset_userblock(creation.id(), front) >= 0, "prepare the file");
-  file_ = hdf5_handle(
-      H5Fcreate(file.name_for_libraries().c_str(), H5F_ACC_TRUNC, creation.id(), H5P_DEFAULT));
+  file_ = hdf5_handle(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.id(), H5P_DEFAULT));
   require(static_cast<bool>(file_), "create the file");
 }
 

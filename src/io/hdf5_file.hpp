@@ -100,7 +100,11 @@ private:
   hdf5_handle file_;
 };
 
-/// Writes a file of contiguous arrays. All throw error with the library's reason.
+/// Bytes for what the library writes beside arrays.
+inline constexpr std::int64_t hdf5_room = 1 << 16;
+
+/// Writes a file of contiguous arrays. All throw error with the library's reason. Reserve the
+/// file's room: version 1.10 crashes at the program's end after a write that failed.
 class hdf5_writer {
 public:
   /// `front` bytes before everything else are left to the caller.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <lacuna/core/error.hpp>
+#include <lacuna/core/printable.hpp>
 
 #include "io/deflate.hpp"
 
@@ -116,7 +117,8 @@ private:
   void fail(outcome o, std::string_view message) {
     reply_.clear();
     put(o);
-    const std::string prefix = name_ + ": "; // the other side puts it before the message again
+    const std::string prefix =
+        printable(name_) + ": "; // the other side puts it before the message again
     if (message.starts_with(prefix)) message.remove_prefix(prefix.size());
     put(std::string(message));
   }

@@ -1,15 +1,16 @@
-// A file's bytes, read-only. Regular files are mapped; what cannot be mapped is read in whole.
+// A regular file's bytes, mapped read-only.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace lacuna::io {
 
 class mapped_file {
 public:
+  /// Whether it is a regular file and says how long it is: not a pipe, a device or /proc's.
+  static bool can_map(const std::string& path) noexcept;
   /// Throws bad_input with the system's reason.
   explicit mapped_file(const std::string& path);
   mapped_file(const mapped_file&) = delete;
@@ -23,8 +24,6 @@ public:
 private:
   const char* data_ = nullptr;
   std::size_t size_ = 0;
-  bool mapped_ = false;
-  std::vector<char> copy_; // what could not be mapped
 };
 
 } // namespace lacuna::io

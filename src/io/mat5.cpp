@@ -196,7 +196,7 @@ const variable& choose(const std::vector<variable>& all, const std::string& want
 
 /// Values, or real and imaginary parts, as they stand next; `size` of them.
 template <class T, class F>
-array<T> read_values(const source& from, const front& f, elements& in, F cut) {
+entry_values<T> read_values(const source& from, const front& f, elements& in, F cut) {
   raw_array real = in.next_numbers("values");
   if (f.logical && size_of(real.type) == 1) real.type = number::boolean;
   cut(real);
@@ -238,9 +238,9 @@ file_triplets<T> read_full(const source& from, const front& f, elements& in, fil
   return from_dense<T>(from.ctx, std::move(about), major::column, std::move(values));
 }
 
-/// The field of a 1 x 1 struct whose front has been read.
-element field_of_struct(const source& from, const front& f, elements& in,
-                        const std::string& wanted) {
+/// The field of a 1 x 1 struct whose front has been read. `others` gets the names of the rest.
+element field_of_struct(const source& from, const front& f, elements& in, const std::string& wanted,
+                        std::vector<std::string>& others) {
   if (f.dimensions != std::vector<std::int64_t>{1, 1})
     throw unsupported("variable " + f.name + " is an array of structs", from.file, 0);
   const std::int64_t length = integer_at(in.next_numbers("length of field names"), 0, from.file);
@@ -250,24 +250,30 @@ element field_of_struct(const source& from, const front& f, elements& in,
     throw_bad(
         fmt::format("{}: field names of {} bytes, {} each", f.name, names.data.size(), length),
         from.file);
+  std::optional<element> found;
   for (std::size_t at = 0; at < names.data.size(); at += static_cast<std::size_t>(length)) {
+    const std::string_view padded(names.data.data() + at, static_cast<std::size_t>(length));
+    const std::string name(padded.substr(0, padded.find('\0')));
+    const bool is_it = name == wanted && !found;
+    if (!is_it) others.push_back(f.name + "." + name);
+    if (found) continue;
     const element value = in.next();
-    const std::string_view name(names.data.data() + at, static_cast<std::size_t>(length));
-    if (name.substr(0, name.find('\0')) == wanted) return value;
+    if (is_it) found = value;
   }
-  throw_bad(fmt::format("struct {} has no field {}", f.name, wanted), from.file);
+  if (!found) throw_bad(fmt::format("struct {} has no field {}", f.name, wanted), from.file);
+  return *found;
 }
 
 /// The matrix in an element of type matrix.
 template <class T>
 file_triplets<T> read_matrix(const source& from, bytes_view bytes, const std::string& what,
-                             const std::string& field) {
+                             const std::string& field, std::vector<std::string> others) {
   elements in(from, bytes, what);
   const front f = read_front(from, in);
   if (f.type == mx_struct && !field.empty()) {
-    const element inside = field_of_struct(from, f, in, field);
+    const element inside = field_of_struct(from, f, in, field, others);
     if (inside.type != mi_matrix) throw_bad(what + "." + field + " is no matrix", from.file);
-    return read_matrix<T>(from, inside.data, what + "." + field, "");
+    return read_matrix<T>(from, inside.data, what + "." + field, "", std::move(others));
   }
   if (f.type != mx_sparse && !f.numeric())
     throw unsupported(what + " is not a numeric matrix", from.file, 0);
@@ -275,6 +281,8 @@ file_triplets<T> read_matrix(const source& from, bytes_view bytes, const std::st
     throw unsupported(fmt::format("{} has {} dimensions", what, f.dimensions.size()), from.file, 0);
   file_info about;
   about.file = from.file;
+  about.member = what;
+  about.others = std::move(others);
   about.rows = f.dimensions[0];
   about.cols = f.dimensions[1];
   about.values = f.complex                         ? field::complex
@@ -292,7 +300,7 @@ file_triplets<T> read_mat5(const host_context& ctx, bytes_view file, const std::
   const std::string_view text(file.data(), std::min(file.size(), header_bytes));
   const bool little = text.ends_with("IM");
   if (text.size() < header_bytes || (!little && !text.ends_with("MI")))
-    throw_bad("not a MATLAB file of version 5 or later", name);
+    throw_bad("not a MATLAB file", name);
   if (text[little ? 125 : 124] != 1)
     throw_bad("a MATLAB file of level " + std::to_string(int{text[little ? 125 : 124]}), name);
   const source from{ctx, name, options, !little};
@@ -310,7 +318,10 @@ file_triplets<T> read_mat5(const host_context& ctx, bytes_view file, const std::
     inflated = inflate(ctx, bytes, size + 8, wrapping::zlib, v.first.name, name);
     bytes = bytes_view(inflated.data(), static_cast<std::size_t>(inflated.size())).subspan(8);
   }
-  auto result = read_matrix<T>(from, bytes, v.first.name, field);
+  std::vector<std::string> others;
+  for (const variable& x : variables)
+    if (&x != &v) others.push_back(x.first.name);
+  auto result = read_matrix<T>(from, bytes, v.first.name, field, std::move(others));
   const auto size = static_cast<std::int64_t>(file.size());
   if (options.progress) options.progress(size, size);
   return result;

@@ -57,6 +57,27 @@ std::string choose(const hdf5_remote& file, std::string wanted, const std::strin
   throw_bad("there is no numeric matrix in the file", name);
 }
 
+/// Which variable or field it is, and the names of the others.
+void tell_members(const hdf5_remote& file, const std::string& path, file_info& about) {
+  const auto dotted = [](std::string p) {
+    p.erase(0, 1);
+    std::replace(p.begin(), p.end(), '/', '.');
+    return p;
+  };
+  about.member = dotted(path);
+  std::string group = "/";
+  while (true) {
+    const std::size_t end = path.find('/', group.size() + 1);
+    const std::string step = path.substr(0, end); // to the matrix
+    for (const std::string& n : file.names_in(group)) {
+      const std::string other = group == "/" ? "/" + n : group + "/" + n;
+      if (other != step && !n.starts_with('#')) about.others.push_back(dotted(other));
+    }
+    if (end == std::string::npos) return;
+    group = step;
+  }
+}
+
 raw_array list(hdf5_array a, const std::string& name) {
   std::int64_t longest = 1;
   for (const std::int64_t n : a.shape) longest = std::max(longest, n);
@@ -124,6 +145,7 @@ file_triplets<T> read_mat73(const host_context& ctx, bytes_view file, const std:
   const std::string path = choose(reader, options.member, name);
   file_info about;
   about.file = name;
+  tell_members(reader, path, about);
   if (is_sparse(reader, path)) return read_sparse<T>(ctx, reader, path, std::move(about), options);
   if (!is_numeric(reader, path))
     throw unsupported(path.substr(1) + " is not a numeric matrix", name, 0);

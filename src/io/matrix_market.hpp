@@ -32,7 +32,7 @@ std::pair<std::int64_t, std::int64_t> find_lines(text_source& source, const std:
                                                  std::int64_t row, std::int64_t col);
 
 template <class T, class I, class O>
-void write_matrix_market(const host_context& ctx, output_file& file, csr_view<const T, I, O> a,
+void write_matrix_market(const host_context& ctx, output_file& file, const matrix_parts<T, I, O>& a,
                          const write_options& options, compression packed);
 template <class T>
 void write_matrix_market_vector(const host_context& ctx, output_file& file, vector_view<const T> v,

@@ -16,14 +16,15 @@ namespace lacuna::io {
 /// Where entries of a block go: room for as many as the block's text can hold.
 template <class T, class I> struct parsed_block {
   array<I> rowind, colind;
-  array<T> values;
+  array<T> values, imaginary;
   std::int64_t count = 0;
   std::int64_t lines = 0;                        ///< in the block, or up to the fault
   std::int64_t first_below = 0, first_above = 0; ///< the diagonal: lines, 0 if there is none
   std::string fault;
 
   /// The shortest entry is "1 1\n"; of an array "1\n".
-  void reserve(const host_context& ctx, const matrix_market_header& h, std::size_t text) {
+  void reserve(const host_context& ctx, const matrix_market_header& h, complex_rule part,
+               std::size_t text) {
     const auto room = static_cast<std::int64_t>(text) / (!h.coordinate                ? 2
                                                          : h.values == field::pattern ? 4
                                                                                       : 6) +
@@ -34,6 +35,7 @@ template <class T, class I> struct parsed_block {
     };
     if (h.coordinate) grow(rowind), grow(colind);
     if (h.values != field::pattern) grow(values);
+    if (h.values == field::complex && part == complex_rule::keep) grow(imaginary);
   }
 };
 
@@ -42,10 +44,10 @@ inline std::string token_at(const char* p) {
 }
 
 /// Reads one value from p on; sets the fault and returns nullptr if there is none. K says how.
-enum class value_kind { none, real, whole, whole_unsigned, real_part, absolute };
+enum class value_kind { none, real, whole, whole_unsigned, real_part, absolute, both_parts };
 
 template <value_kind K, class T>
-const char* parse_value(const char* p, T& value, std::string& fault) {
+const char* parse_value(const char* p, T& value, T& imaginary, std::string& fault) {
   const auto missing = [&](const char* what) {
     fault = *p == '\n' || *p == '\r'
                 ? fmt::format("{} is missing", what)
@@ -60,6 +62,11 @@ const char* parse_value(const char* p, T& value, std::string& fault) {
     switch (parse_whole(p, K == value_kind::whole, end, value)) {
     case whole_number::right: return end;
     case whole_number::none: return missing("the value");
+    case whole_number::inexact:
+      fault = fmt::format("no double is {}: integers beyond 2^53 would change; as values of the "
+                          "field 'real' they are rounded",
+                          token_at(p));
+      return nullptr;
     default: fault = fmt::format("'{}' does not fit 64 bits", token_at(p)); return nullptr;
     }
   } else {
@@ -67,7 +74,6 @@ const char* parse_value(const char* p, T& value, std::string& fault) {
     if (end == nullptr) return missing("the value");
     if constexpr (K == value_kind::real) return end;
     p = skip_blanks(end);
-    T imaginary = 0;
     end = parse_real(p, imaginary);
     if (end == nullptr) return missing("the imaginary part");
     if constexpr (K == value_kind::absolute) value = std::hypot(value, imaginary);
@@ -107,7 +113,9 @@ const char* parse_entry(const char* p, const matrix_market_header& h, parsed_blo
     out.colind[out.count] = col;
   }
   if constexpr (K != value_kind::none) {
-    p = parse_value<K>(p, out.values[out.count], out.fault);
+    T part = 0;
+    p = parse_value<K>(p, out.values[out.count], part, out.fault);
+    if constexpr (K == value_kind::both_parts) out.imaginary[out.count] = part;
     if (p == nullptr) return nullptr;
     p = skip_blanks(p);
   }
@@ -119,7 +127,9 @@ const char* parse_entry(const char* p, const matrix_market_header& h, parsed_blo
     if (row > col && out.first_below == 0) out.first_below = out.lines + 1;
     if (row < col && out.first_above == 0) out.first_above = out.lines + 1;
     if constexpr (K != value_kind::none)
-      if (row == col && h.structure == symmetry::skew_symmetric && out.values[out.count] != 0) {
+      if (row == col && h.structure == symmetry::skew_symmetric &&
+          (out.values[out.count] != 0 ||
+           (K == value_kind::both_parts && out.imaginary[out.count] != 0))) {
         out.fault =
             fmt::format("({0}, {0}) is on the diagonal of a skew-symmetric matrix, but not 0",
                         std::int64_t{row} + 1);
@@ -160,8 +170,9 @@ void parse_block(std::string_view text, const matrix_market_header& h, complex_r
     return h.is_unsigned ? parse_lines<value_kind::whole_unsigned>(text, h, limit, out)
                          : parse_lines<value_kind::whole>(text, h, limit, out);
   case field::complex:
-    return part == complex_rule::abs ? parse_lines<value_kind::absolute>(text, h, limit, out)
-                                     : parse_lines<value_kind::real_part>(text, h, limit, out);
+    return part == complex_rule::abs    ? parse_lines<value_kind::absolute>(text, h, limit, out)
+           : part == complex_rule::keep ? parse_lines<value_kind::both_parts>(text, h, limit, out)
+                                        : parse_lines<value_kind::real_part>(text, h, limit, out);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "io/npy.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <string_view>
@@ -120,8 +121,9 @@ private:
 
 } // namespace
 
-npy parse_npy(bytes_view bytes, const std::string& what, const std::string& file) {
-  const std::string_view text(bytes.data(), bytes.size());
+npy parse_npy_header(bytes_view first, std::uint64_t bytes, const std::string& what,
+                     const std::string& file) {
+  const std::string_view text(first.data(), first.size());
   if (!text.starts_with(magic) || text.size() < 10) throw_bad(what + " is not a NumPy array", file);
   const int version = static_cast<unsigned char>(text[6]);
   if (version < 1 || version > 3)
@@ -144,12 +146,19 @@ npy parse_npy(bytes_view bytes, const std::string& what, const std::string& file
     if (n == 0) result.size = 0;
   if (result.size != 0)
     for (const std::int64_t n : result.shape) result.size = product(result.size, n, file);
-  result.data = bytes.subspan(begin + length);
+  result.header_bytes = begin + length;
   const std::int64_t needed = product(result.size, result.item_size, file);
-  if (static_cast<std::uint64_t>(needed) != result.data.size())
+  if (bytes < result.header_bytes ||
+      static_cast<std::uint64_t>(needed) != bytes - result.header_bytes)
     throw_bad(fmt::format("{} has {} bytes of data, its header asks for {}", what,
-                          result.data.size(), needed),
+                          bytes - std::min<std::uint64_t>(bytes, result.header_bytes), needed),
               file);
+  return result;
+}
+
+npy parse_npy(bytes_view bytes, const std::string& what, const std::string& file) {
+  npy result = parse_npy_header(bytes, bytes.size(), what, file);
+  result.data = bytes.subspan(result.header_bytes);
   return result;
 }
 

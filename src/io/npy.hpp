@@ -16,10 +16,18 @@ struct npy {
   bool column_major = false;
   std::vector<std::int64_t> shape; ///< empty: one element
   std::int64_t size = 0;           ///< elements
-  bytes_view data;                 ///< exactly size * item_size
+  std::size_t header_bytes = 0;    ///< before them
+  bytes_view data;                 ///< exactly size * item_size, once they are there
 };
 
-/// Throws bad_input; unsupported for records and pickled objects. `what` is for messages.
+/// The header, of which `first` has at least most_npy_header bytes or all of the `bytes` that the
+/// array has; its data must be as long as it says. Throws bad_input; unsupported for records and
+/// pickled objects. `what` is for messages.
+npy parse_npy_header(bytes_view first, std::uint64_t bytes, const std::string& what,
+                     const std::string& file);
+/// NumPy writes longer ones only for records.
+inline constexpr std::size_t most_npy_header = 10 + 65535;
+/// Header and data.
 npy parse_npy(bytes_view bytes, const std::string& what, const std::string& file);
 /// Its elements as numbers, over the same bytes. Throws unsupported if they are none that we read.
 raw_array numbers_of(const npy& a, const std::string& what, const std::string& file);

@@ -10,6 +10,7 @@
 #endif
 
 #include <lacuna/core/error.hpp>
+#include <lacuna/core/printable.hpp>
 
 namespace lacuna::io {
 namespace {
@@ -51,7 +52,7 @@ compression packing_of_name(const std::string& path) {
 #ifdef LACUNA_HAS_ZLIB
     return compression::gzip;
 #else
-    throw unsupported(path +
+    throw unsupported(printable(path) +
                       ": gzip is not part of this build: install zlib1g-dev and build again");
 #endif
   }
@@ -59,7 +60,7 @@ compression packing_of_name(const std::string& path) {
 #ifdef LACUNA_HAS_ZSTD
     return compression::zstd;
 #else
-    throw unsupported(path +
+    throw unsupported(printable(path) +
                       ": zstd is not part of this build: install libzstd-dev and build again");
 #endif
   }

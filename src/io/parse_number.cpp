@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "io/raw_array.hpp"
+
 namespace lacuna::io {
 namespace {
 
@@ -72,7 +74,8 @@ whole_number parse_whole(const char* p, bool is_signed, const char*& end, T& val
   if (stop != end || status == std::errc::invalid_argument || p == end) return whole_number::none;
   if (status == std::errc::result_out_of_range) return whole_number::too_large;
   value = is_signed ? static_cast<T>(with_sign) : static_cast<T>(without);
-  return whole_number::right;
+  return is_exact(is_signed ? magnitude_of(with_sign) : without) ? whole_number::right
+                                                                 : whole_number::inexact;
 }
 
 template const char* parse_real_slowly(const char*, float&);

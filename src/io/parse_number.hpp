@@ -82,8 +82,8 @@ template <class T> const char* parse_real(const char* p, T& value) {
   return p;
 }
 
-enum class whole_number { right, none, too_large };
-/// A whole number of 64 bits, with or without sign.
+enum class whole_number { right, none, too_large, inexact };
+/// A whole number of 64 bits, with or without sign; inexact if no double is equal to it.
 template <class T>
 whole_number parse_whole(const char* p, bool is_signed, const char*& end, T& value);
 

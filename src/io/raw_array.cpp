@@ -82,36 +82,52 @@ void require_integers(const raw_array& a, const std::string& file) {
     throw_bad(a.what + " does not hold integers", file);
 }
 
-double real_at(const raw_array& a, std::int64_t k) {
-  return visit(a, [k](auto in) { return static_cast<double>(in[k]); });
+/// Element first + step * k for each k, as T. Integers must be exact in a double; to a float they
+/// are rounded as other numbers are.
+template <class T>
+array<T> converted(const host_context& ctx, const raw_array& a, std::int64_t first,
+                   std::int64_t step, const std::string& file) {
+  array<T> result(ctx, a.size);
+  visit(a, [&](auto in) {
+    using U = typename decltype(in)::type;
+    std::atomic<bool> inexact{false};
+    const auto exact = [](U u) {
+      if constexpr (std::is_same_v<U, std::int64_t>)
+        return is_exact(magnitude_of(u));
+      else if constexpr (std::is_same_v<U, std::uint64_t>)
+        return is_exact(u);
+      else
+        return true;
+    };
+    cpu::for_each_range(ctx, a.size, cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
+      bool good = true;
+      for (std::int64_t k = begin; k < end; ++k) {
+        const U u = in[first + step * k];
+        good &= exact(u);
+        result[k] = static_cast<T>(u);
+      }
+      if (!good) inexact = true;
+    });
+    if (!inexact) return;
+    std::int64_t k = 0;
+    while (exact(in[k])) ++k;
+    throw_bad(fmt::format("{}[{}] is {}, which no double is: integers beyond 2^53 would change",
+                          a.what, k, in[k]),
+              file);
+  });
+  return result;
 }
 
-/// Throws bad_input at the first place where the pointers break a rule.
-void check_pointers(const raw_array& pointers, std::int64_t rows, std::int64_t entries,
-                    const std::string& file) {
-  require_integers(pointers, file);
-  if (pointers.size - 1 != rows)
-    throw_bad(fmt::format("{} has {} elements, the shape asks for {}", pointers.what, pointers.size,
-                          static_cast<std::uint64_t>(rows) + 1),
-              file);
-  visit(pointers, [&](auto in) {
-    if constexpr (is_index_type<typename decltype(in)::type>) {
-      if (in[0] != 0) throw_bad(fmt::format("{}[0] is {}, not 0", pointers.what, in[0]), file);
-      std::uint64_t before = 0;
-      for (std::int64_t i = 1; i <= rows; ++i) {
-        const std::uint64_t now = as_unsigned(in[i]);
-        if (now < before || now > static_cast<std::uint64_t>(entries))
-          throw_bad(
-              fmt::format("{}[{}] is {}, not in {}..{}", pointers.what, i, in[i], before, entries),
-              file);
-        before = now;
-      }
-      if (before != static_cast<std::uint64_t>(entries))
-        throw_bad(
-            fmt::format("{} ends at {}, there are {} entries", pointers.what, before, entries),
-            file);
-    }
-  });
+template <class T>
+array<T> absolute_values(const host_context& ctx, const array<double>& real,
+                         const array<double>& imaginary) {
+  array<T> result(ctx, real.size());
+  cpu::for_each_range(ctx, real.size(), cpu::entry_grain,
+                      [&](std::int64_t begin, std::int64_t end) {
+                        for (std::int64_t k = begin; k < end; ++k)
+                          result[k] = static_cast<T>(std::hypot(real[k], imaginary[k]));
+                      });
+  return result;
 }
 
 /// All elements, each within [0, limit).
@@ -164,12 +180,13 @@ void require_values(std::int64_t values, std::int64_t entries, const file_info& 
 
 template <class T, class I>
 file_triplets<T> finished(const host_context& ctx, file_info about, array<I> rows, array<I> cols,
-                          array<T> values) {
+                          entry_values<T> values) {
   about.stored_entries = rows.size();
   file_triplets<T> result{triplets<T, I>{{static_cast<I>(about.rows), static_cast<I>(about.cols)},
                                          std::move(rows),
                                          std::move(cols),
-                                         std::move(values)},
+                                         std::move(values.real),
+                                         std::move(values.imaginary)},
                           std::move(about)};
   check_structure(ctx, result);
   return result;
@@ -201,6 +218,33 @@ field field_of(number type) noexcept {
   return type == number::float32 || type == number::float64 ? field::real : field::integer;
 }
 
+void check_pointers(const raw_array& pointers, std::int64_t rows, std::int64_t entries,
+                    const std::string& file) {
+  require_integers(pointers, file);
+  if (pointers.size - 1 != rows)
+    throw_bad(fmt::format("{} has {} elements, the shape asks for {}", pointers.what, pointers.size,
+                          static_cast<std::uint64_t>(rows) + 1),
+              file);
+  visit(pointers, [&](auto in) {
+    if constexpr (is_index_type<typename decltype(in)::type>) {
+      if (in[0] != 0) throw_bad(fmt::format("{}[0] is {}, not 0", pointers.what, in[0]), file);
+      std::uint64_t before = 0;
+      for (std::int64_t i = 1; i <= rows; ++i) {
+        const std::uint64_t now = as_unsigned(in[i]);
+        if (now < before || now > static_cast<std::uint64_t>(entries))
+          throw_bad(
+              fmt::format("{}[{}] is {}, not in {}..{}", pointers.what, i, in[i], before, entries),
+              file);
+        before = now;
+      }
+      if (before != static_cast<std::uint64_t>(entries))
+        throw_bad(
+            fmt::format("{} ends at {}, there are {} entries", pointers.what, before, entries),
+            file);
+    }
+  });
+}
+
 void throw_bad(const std::string& what, const std::string& file) { throw bad_input(what, file, 0); }
 
 void require_complex_rule(complex_rule rule, const std::string& file) {
@@ -230,49 +274,41 @@ std::int64_t product(std::int64_t a, std::int64_t b, const std::string& file) {
 }
 
 template <class T>
-array<T> values_of(const host_context& ctx, const raw_array& a, complex_rule rule,
-                   const std::string& file) {
-  if (is_complex(a.type)) require_complex_rule(rule, file);
-  array<T> result(ctx, a.size);
-  visit(a, [&](auto in) {
-    cpu::for_each_range(ctx, a.size, cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
-      if (!is_complex(a.type))
-        for (std::int64_t k = begin; k < end; ++k) result[k] = static_cast<T>(in[k]);
-      else if (rule == complex_rule::real)
-        for (std::int64_t k = begin; k < end; ++k) result[k] = static_cast<T>(in[2 * k]);
-      else
-        for (std::int64_t k = begin; k < end; ++k)
-          result[k] = static_cast<T>(
-              std::hypot(static_cast<double>(in[2 * k]), static_cast<double>(in[2 * k + 1])));
-    });
-  });
+entry_values<T> values_of(const host_context& ctx, const raw_array& a, complex_rule rule,
+                          const std::string& file) {
+  if (!is_complex(a.type)) return {converted<T>(ctx, a, 0, 1, file)};
+  require_complex_rule(rule, file);
+  if (rule == complex_rule::abs)
+    return {absolute_values<T>(ctx, converted<double>(ctx, a, 0, 2, file),
+                               converted<double>(ctx, a, 1, 2, file))};
+  entry_values<T> result{converted<T>(ctx, a, 0, 2, file)};
+  if (rule == complex_rule::keep) result.imaginary = converted<T>(ctx, a, 1, 2, file);
   return result;
 }
 
 template <class T>
-array<T> values_of(const host_context& ctx, const raw_array& real, const raw_array& imaginary,
-                   complex_rule rule, const std::string& file) {
+entry_values<T> values_of(const host_context& ctx, const raw_array& real,
+                          const raw_array& imaginary, complex_rule rule, const std::string& file) {
   require_complex_rule(rule, file);
   if (is_complex(real.type) || is_complex(imaginary.type) || real.size != imaginary.size)
     throw_bad(fmt::format("{} and {} are not real and imaginary parts of the same size", real.what,
                           imaginary.what),
               file);
-  if (rule == complex_rule::real) return values_of<T>(ctx, real, rule, file);
-  array<T> result(ctx, real.size);
-  cpu::for_each_range(ctx, real.size, cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k)
-      result[k] = static_cast<T>(std::hypot(real_at(real, k), real_at(imaginary, k)));
-  });
+  if (rule == complex_rule::abs)
+    return {absolute_values<T>(ctx, converted<double>(ctx, real, 0, 1, file),
+                               converted<double>(ctx, imaginary, 0, 1, file))};
+  entry_values<T> result{converted<T>(ctx, real, 0, 1, file)};
+  if (rule == complex_rule::keep) result.imaginary = converted<T>(ctx, imaginary, 0, 1, file);
   return result;
 }
 
 template <class T>
 file_triplets<T> from_compressed(const host_context& ctx, file_info about, major order,
                                  const raw_array& pointers, const raw_array& indices,
-                                 array<T> values) {
+                                 entry_values<T> values) {
   const bool by_row = order == major::row;
   check_pointers(pointers, by_row ? about.rows : about.cols, indices.size, about.file);
-  require_values(values.size(), indices.size, about);
+  require_values(values.real.size(), indices.size, about);
   const auto build = [&]<class I>(I) {
     auto inner = indices_of<I>(ctx, indices, by_row ? about.cols : about.rows, about.file);
     auto outer = rows_of<I>(ctx, pointers, indices.size);
@@ -285,12 +321,12 @@ file_triplets<T> from_compressed(const host_context& ctx, file_info about, major
 
 template <class T>
 file_triplets<T> from_coordinates(const host_context& ctx, file_info about, const raw_array& rows,
-                                  const raw_array& cols, array<T> values) {
+                                  const raw_array& cols, entry_values<T> values) {
   if (rows.size != cols.size)
     throw_bad(
         fmt::format("{} has {} elements, {} has {}", rows.what, rows.size, cols.what, cols.size),
         about.file);
-  require_values(values.size(), rows.size, about);
+  require_values(values.real.size(), rows.size, about);
   const auto build = [&]<class I>(I) {
     auto rowind = indices_of<I>(ctx, rows, about.rows, about.file);
     auto colind = indices_of<I>(ctx, cols, about.cols, about.file);
@@ -302,9 +338,15 @@ file_triplets<T> from_coordinates(const host_context& ctx, file_info about, cons
 
 template <class T>
 file_triplets<T> from_dense(const host_context& ctx, file_info about, major order,
-                            array<T> values) {
+                            entry_values<T> values) {
   const std::int64_t size = product(about.rows, about.cols, about.file);
-  require_values(values.size(), size, about);
+  require_values(values.real.size(), size, about);
+  const bool complex = !values.imaginary.empty();
+  const auto is_entry = [&](std::int64_t k) {
+    const T v = values.real[k];
+    return v != 0 || std::signbit(v) ||
+           (complex && (values.imaginary[k] != 0 || std::signbit(values.imaginary[k])));
+  };
   const int parts = cpu::part_count(ctx, size, cpu::entry_grain);
   array<std::int64_t> first(ctx, parts + 1); // entries before a part
   first[0] = 0;
@@ -312,21 +354,23 @@ file_triplets<T> from_dense(const host_context& ctx, file_info about, major orde
     first[part + 1] = 0;
     for (auto k = cpu::part_begin(size, part, parts); k < cpu::part_begin(size, part + 1, parts);
          ++k)
-      first[part + 1] += values[k] != 0;
+      first[part + 1] += is_entry(k) ? 1 : 0;
   });
   for (int part = 0; part < parts; ++part) first[part + 1] += first[part];
   const auto build = [&]<class I>(I) {
     array<I> rows(ctx, first[parts]), cols(ctx, first[parts]);
-    array<T> kept(ctx, first[parts]);
+    entry_values<T> kept{array<T>(ctx, first[parts])};
+    if (complex) kept.imaginary = array<T>(ctx, first[parts]);
     cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
       const std::int64_t inner = order == major::row ? about.cols : about.rows;
       std::int64_t to = first[part];
       for (auto k = cpu::part_begin(size, part, parts); k < cpu::part_begin(size, part + 1, parts);
            ++k)
-        if (values[k] != 0) {
+        if (is_entry(k)) {
           rows[to] = static_cast<I>(k / inner);
           cols[to] = static_cast<I>(k % inner);
-          kept[to++] = values[k];
+          if (complex) kept.imaginary[to] = values.imaginary[k];
+          kept.real[to++] = values.real[k];
         }
     });
     if (order == major::column) rows.swap(cols);
@@ -362,7 +406,8 @@ template <class T> void check_structure(const host_context& ctx, const file_trip
                                 lower |= e.rowind[k] > e.colind[k];
                                 upper |= e.rowind[k] < e.colind[k];
                                 if (skew && e.rowind[k] == e.colind[k])
-                                  diagonal |= e.values.empty() || e.values[k] != 0;
+                                  diagonal |= e.values.empty() || e.values[k] != 0 ||
+                                              (!e.imaginary.empty() && e.imaginary[k] != 0);
                               }
                               if (lower) below = true;
                               if (upper) above = true;
@@ -378,15 +423,15 @@ template <class T> void check_structure(const host_context& ctx, const file_trip
 }
 
 #define LACUNA_INSTANTIATE(T)                                                                      \
-  template array<T> values_of<T>(const host_context&, const raw_array&, complex_rule,              \
-                                 const std::string&);                                              \
-  template array<T> values_of<T>(const host_context&, const raw_array&, const raw_array&,          \
-                                 complex_rule, const std::string&);                                \
+  template entry_values<T> values_of(const host_context&, const raw_array&, complex_rule,          \
+                                     const std::string&);                                          \
+  template entry_values<T> values_of(const host_context&, const raw_array&, const raw_array&,      \
+                                     complex_rule, const std::string&);                            \
   template file_triplets<T> from_compressed(const host_context&, file_info, major,                 \
-                                            const raw_array&, const raw_array&, array<T>);         \
+                                            const raw_array&, const raw_array&, entry_values<T>);  \
   template file_triplets<T> from_coordinates(const host_context&, file_info, const raw_array&,     \
-                                             const raw_array&, array<T>);                          \
-  template file_triplets<T> from_dense(const host_context&, file_info, major, array<T>);           \
+                                             const raw_array&, entry_values<T>);                   \
+  template file_triplets<T> from_dense(const host_context&, file_info, major, entry_values<T>);    \
   template void check_structure(const host_context&, const file_triplets<T>&);
 LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE

@@ -2,6 +2,7 @@
 // triplets are made of them. Every function checks what it reads: bad_input names array and place.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -49,14 +50,28 @@ std::int64_t integer_at(const raw_array& a, std::int64_t k, const std::string& f
 /// a * b of sizes from a file.
 std::int64_t product(std::int64_t a, std::int64_t b, const std::string& file);
 
-/// All elements, as T. Complex ones by the rule.
+/// Whether a double has all its digits: not every whole number beyond 2^53 does.
+inline bool is_exact(std::uint64_t magnitude) {
+  return static_cast<int>(std::bit_width(magnitude)) - std::countr_zero(magnitude) <= 53;
+}
+inline std::uint64_t magnitude_of(std::int64_t n) {
+  return n < 0 ? -static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);
+}
+
+/// Values of entries. Imaginary parts are there only of complex ones that are kept.
+template <class T> struct entry_values {
+  array<T> real;
+  array<T> imaginary = {};
+};
+
+/// All elements, as T. Complex ones by the rule; integers that no double has are bad_input.
 template <class T>
-array<T> values_of(const host_context& ctx, const raw_array& a, complex_rule rule,
-                   const std::string& file);
+entry_values<T> values_of(const host_context& ctx, const raw_array& a, complex_rule rule,
+                          const std::string& file);
 /// Real and imaginary parts in arrays of their own.
 template <class T>
-array<T> values_of(const host_context& ctx, const raw_array& real, const raw_array& imaginary,
-                   complex_rule rule, const std::string& file);
+entry_values<T> values_of(const host_context& ctx, const raw_array& real,
+                          const raw_array& imaginary, complex_rule rule, const std::string& file);
 
 // The entries of a matrix. `about` has the file, the format, the shape, the kind of values and the
 // structure; `values` is empty for a pattern.
@@ -67,13 +82,17 @@ enum class major { row, column };
 template <class T>
 file_triplets<T> from_compressed(const host_context& ctx, file_info about, major order,
                                  const raw_array& pointers, const raw_array& indices,
-                                 array<T> values);
+                                 entry_values<T> values);
+/// What from_compressed() asks of the pointers of `rows` rows. Throws bad_input.
+void check_pointers(const raw_array& pointers, std::int64_t rows, std::int64_t entries,
+                    const std::string& file);
 template <class T>
 file_triplets<T> from_coordinates(const host_context& ctx, file_info about, const raw_array& rows,
-                                  const raw_array& cols, array<T> values);
-/// All rows * cols values; those that are not 0 become entries.
+                                  const raw_array& cols, entry_values<T> values);
+/// All rows * cols values; those that are not 0, and -0, become entries.
 template <class T>
-file_triplets<T> from_dense(const host_context& ctx, file_info about, major order, array<T> values);
+file_triplets<T> from_dense(const host_context& ctx, file_info about, major order,
+                            entry_values<T> values);
 
 /// What a structure becomes when complex values are made real: |a| of a skew-symmetric matrix is
 /// symmetric.

@@ -7,6 +7,7 @@
 #include <lacuna/core/error.hpp>
 
 #include "io/matrix_market_entries.hpp"
+#include "io/raw_array.hpp"
 
 namespace lacuna::io {
 namespace {
@@ -43,6 +44,9 @@ private:
     std::int64_t number = 0;
   };
 
+  [[nodiscard]] bool keeps_imaginary() const {
+    return h_.values == field::complex && options_.complex == complex_rule::keep;
+  }
   [[nodiscard]] int threads() const {
     constexpr std::int64_t worth = std::int64_t{1} << 20; // bytes of text for one more thread
     const std::int64_t total = source_.total_bytes();
@@ -56,7 +60,7 @@ private:
     turn mine;
     try {
       while (take(mine)) {
-        parsed.reserve(ctx_, h_, mine.block.text.size());
+        parsed.reserve(ctx_, h_, options_.complex, mine.block.text.size());
         parse_block(mine.block.text, h_, options_.complex, INT64_MAX, parsed);
         append(mine, parsed);
       }
@@ -131,6 +135,7 @@ private:
     put(result_.rowind, parsed.rowind);
     put(result_.colind, parsed.colind);
     if (h_.values != field::pattern) put(result_.values, parsed.values);
+    if (keeps_imaginary()) put(result_.imaginary, parsed.imaginary);
   }
 
   void append_values(const parsed_block<T, I>& parsed) {
@@ -143,9 +148,11 @@ private:
                : h_.structure == symmetry::skew_symmetric ? col_ + 1
                                                           : col_;
       }
-      if (parsed.values[k] != 0 || std::signbit(parsed.values[k])) { // -0 keeps its sign
+      const auto counts = [](T v) { return v != 0 || std::signbit(v); }; // -0 keeps its sign
+      if (counts(parsed.values[k]) || (keeps_imaginary() && counts(parsed.imaginary[k]))) {
         result_.rowind[count_] = static_cast<I>(row_);
         result_.colind[count_] = static_cast<I>(col_);
+        if (keeps_imaginary()) result_.imaginary[count_] = parsed.imaginary[k];
         result_.values[count_++] = parsed.values[k];
       }
       ++row_;
@@ -172,6 +179,7 @@ private:
     result_.rowind = resized(result_.rowind);
     result_.colind = resized(result_.colind);
     if (h_.values != field::pattern) result_.values = resized(result_.values);
+    if (keeps_imaginary()) result_.imaginary = resized(result_.imaginary);
   }
 
   const host_context& ctx_;
@@ -205,10 +213,14 @@ file_triplets<T> read_matrix_market(const host_context& ctx, text_source& source
                       "absolute value with --complex abs",
                       name, 1);
   file_triplets<T> result;
-  result.about = {name,        h.coordinate ? "Matrix Market coordinate" : "Matrix Market array",
-                  h.rows,      h.cols,
-                  h.entries,   h.values,
-                  h.structure, h.comment};
+  result.about = {name,
+                  h.coordinate ? "Matrix Market coordinate" : "Matrix Market array",
+                  h.rows,
+                  h.cols,
+                  h.entries,
+                  h.values,
+                  structure_of_real(h.structure, h.values == field::complex, options.complex),
+                  h.comment};
   const auto read = [&]<class I>(I) {
     result.entries = entry_reader<T, I>(ctx, source, name, options, h).read(std::move(block), line);
   };

@@ -152,7 +152,7 @@ section take_section(const host_context& ctx, cursor& at, const fortran_format& 
   return result;
 }
 
-enum class fault { none, missing, no_number, no_point, no_exponent, out_of_range };
+enum class fault { none, missing, no_number, no_point, no_exponent, out_of_range, inexact };
 
 std::size_t count_words(std::string_view line) {
   std::size_t count = 0;
@@ -215,6 +215,9 @@ void for_each_field(const host_context& ctx, const section& s, const std::string
     case fault::no_exponent:
       bad(fmt::format("\"{}\" has no exponent, so that format {} would shift its point", field,
                       s.format.text));
+      break;
+    case fault::inexact:
+      bad(fmt::format("no double is {}: integers beyond 2^53 would change", field));
       break;
     case fault::out_of_range:
       bad(fmt::format("{} is out of range among the {}", field, s.what));
@@ -301,7 +304,7 @@ array<T> read_reals(const host_context& ctx, const section& s, const std::string
     std::int64_t n = 0;
     if (!parse_whole(field, n)) return fault::no_number;
     result[k] = static_cast<T>(n);
-    return fault::none;
+    return is_exact(magnitude_of(n)) ? fault::none : fault::inexact;
   });
   return result;
 }
@@ -370,10 +373,10 @@ header read_header(cursor& at, const read_options& options) {
 }
 
 template <class T>
-array<T> read_values(const host_context& ctx, const header& h, const section& s,
-                     const read_options& options, const std::string& name) {
+entry_values<T> read_values(const host_context& ctx, const header& h, const section& s,
+                            const read_options& options, const std::string& name) {
   array<T> all = read_reals<T>(ctx, s, name);
-  if (h.about.values != field::complex) return all;
+  if (h.about.values != field::complex) return {std::move(all)};
   const raw_array pairs{"values",  reinterpret_cast<const char*>(all.data()),
                         h.entries, sizeof(T) == 4 ? number::complex64 : number::complex128,
                         false,     {}};
@@ -398,7 +401,7 @@ file_triplets<T> read_rutherford_boeing(const host_context& ctx, bytes_view file
   const auto starts = read_pointers(ctx, pointers, h.entries, name);
   const section indices = take_section(ctx, at, h.indices, "row indices", h.entries, h.index_lines);
   const auto rows = read_indices(ctx, indices, h.about.rows, name);
-  array<T> values;
+  entry_values<T> values;
   if (h.about.values != field::pattern) {
     const std::int64_t per_entry = h.about.values == field::complex ? 2 : 1;
     const section reals =

@@ -8,6 +8,7 @@
 #include "io/deflate.hpp"
 #include "io/formats.hpp"
 #include "io/hdf5_file.hpp"
+#include "io/write_progress.hpp"
 #include <lacuna/core/error.hpp>
 #include <lacuna/op/convert.hpp>
 
@@ -51,14 +52,26 @@ enum element_type : std::uint32_t {
   mi_compressed = 15
 };
 
-/// Bytes of the variable: flags, dimensions, name, and three lists with a tag each.
-std::int64_t variable_bytes(std::int64_t cols, std::int64_t entries) {
-  return 16 + 16 + 16 + 3 * 8 + padded(4 * entries) + padded(4 * (cols + 1)) + 8 * entries;
+/// Bytes of the variable: flags, dimensions, name, and three or four lists with a tag each.
+std::int64_t variable_bytes(std::int64_t cols, std::int64_t entries, bool complex) {
+  return 16 + 16 + 16 + 2 * 8 + padded(4 * entries) + padded(4 * (cols + 1)) +
+         (complex ? 2 : 1) * (8 + 8 * entries);
 }
+
+/// A matrix by columns, and the imaginary parts of its entries.
+template <class T, class I, class O> struct column_parts {
+  csc<T, I, O> real, imaginary;
+  bool complex;
+  [[nodiscard]] std::int64_t bytes() const {
+    return variable_bytes(real.shape().col, real.size(), complex);
+  }
+};
 
 /// The variable's elements, in order, to `out`: anything with write(bytes).
 template <class T, class I, class O, class Out>
-void write_variable(const host_context& ctx, Out& out, const csc<T, I, O>& a) {
+void write_variable(const host_context& ctx, Out& out, const column_parts<T, I, O>& parts,
+                    write_progress& progress) {
+  const csc<T, I, O>& a = parts.real;
   const auto tag = [&](std::uint32_t type, std::int64_t bytes) {
     std::string result;
     put(result, type);
@@ -68,13 +81,13 @@ void write_variable(const host_context& ctx, Out& out, const csc<T, I, O>& a) {
   const auto list = [&](std::uint32_t type, std::string_view bytes) {
     const auto size = static_cast<std::int64_t>(bytes.size());
     out.write(tag(type, size));
-    out.write(bytes);
+    progress.write(out, bytes);
     out.write(std::string(static_cast<std::size_t>(padded(size) - size), '\0'));
   };
   const std::int64_t entries = a.size();
-  std::string front = tag(mi_matrix, variable_bytes(a.shape().col, entries));
+  std::string front = tag(mi_matrix, parts.bytes());
   front += tag(mi_uint32, 8);
-  put(front, 5);                                   // sparse
+  put(front, parts.complex ? 0x0805 : 0x0005);     // sparse
   put(front, static_cast<std::uint32_t>(entries)); // room, as it is called
   front += tag(mi_int32, 8);
   put(front, static_cast<std::uint32_t>(a.shape().row));
@@ -86,19 +99,21 @@ void write_variable(const host_context& ctx, Out& out, const csc<T, I, O>& a) {
   list(mi_int32, bytes_of(copy_as<std::int32_t>(ctx, a.rowind())));
   list(mi_int32, bytes_of(copy_as<std::int32_t>(ctx, a.colptr())));
   list(mi_double, bytes_of(copy_as<double>(ctx, a.values())));
+  if (parts.complex) list(mi_double, bytes_of(copy_as<double>(ctx, parts.imaginary.values())));
 }
 
 template <class T, class I, class O>
-void write_mat5(const host_context& ctx, output_file& file, const csc<T, I, O>& a) {
+void write_mat5(const host_context& ctx, output_file& file, const column_parts<T, I, O>& a,
+                write_progress& progress) {
   file.write(file_header("5.0", 0x0100));
-  if (!can_deflate()) return write_variable(ctx, file, a);
+  if (!can_deflate()) return write_variable(ctx, file, a, progress);
   std::string tag;
   put(tag, mi_compressed);
   put(tag, 0);
   file.write(tag);
   const std::int64_t begin = file.size();
   deflater out(file);
-  write_variable(ctx, out, a);
+  write_variable(ctx, out, a, progress);
   out.finish();
   const auto size = static_cast<std::uint32_t>(file.size() - begin);
   file.write_at(begin - 4, {reinterpret_cast<const char*>(&size), sizeof size});
@@ -107,20 +122,28 @@ void write_mat5(const host_context& ctx, output_file& file, const csc<T, I, O>& 
 #ifdef LACUNA_HAS_HDF5
 
 template <class T, class I, class O>
-void write_mat73(const host_context& ctx, output_file& file, const csc<T, I, O>& a) {
+void write_mat73(const host_context& ctx, output_file& file, const column_parts<T, I, O>& parts,
+                 write_progress& progress) {
+  if (parts.complex)
+    throw unsupported("a complex matrix of 2 GiB or more as a MATLAB file: write .bsp.h5 or .npz");
+  const csc<T, I, O>& a = parts.real;
   constexpr std::size_t front = 512; // MATLAB's
   {
     hdf5_writer out(file, front);
+    file.reserve(hdf5_room + 8 * (a.shape().col + 1) + 16 * a.size());
     out.add_group("/A");
     out.add_attribute("/A", "MATLAB_class", "double");
     out.add_attribute("/A", "MATLAB_sparse", static_cast<std::uint64_t>(a.shape().row));
     const auto jc = copy_as<std::uint64_t>(ctx, a.colptr());
     out.add_array("/A/jc", H5T_NATIVE_UINT64, jc.data(), jc.size());
+    progress.add(4 * jc.size());
     if (a.size() > 0) {
       const auto ir = copy_as<std::uint64_t>(ctx, a.rowind());
       out.add_array("/A/ir", H5T_NATIVE_UINT64, ir.data(), ir.size());
+      progress.add(4 * ir.size());
       const auto data = copy_as<double>(ctx, a.values());
       out.add_array("/A/data", H5T_NATIVE_DOUBLE, data.data(), data.size());
+      progress.add(8 * data.size());
     }
     out.close();
   }
@@ -130,7 +153,7 @@ void write_mat73(const host_context& ctx, output_file& file, const csc<T, I, O>&
 #else
 
 template <class T, class I, class O>
-void write_mat73(const host_context&, output_file&, const csc<T, I, O>&) {
+void write_mat73(const host_context&, output_file&, const column_parts<T, I, O>&, write_progress&) {
   throw unsupported("a MATLAB file of 2 GiB or more needs HDF5, which this build lacks: install "
                     "libhdf5-dev and build again");
 }
@@ -140,20 +163,26 @@ void write_mat73(const host_context&, output_file&, const csc<T, I, O>&) {
 } // namespace
 
 template <class T, class I, class O>
-void write_mat(const host_context& ctx, output_file& file, csr_view<const T, I, O> a,
+void write_mat(const host_context& ctx, output_file& file, const matrix_parts<T, I, O>& a,
                const write_options& options) {
-  csc<T, I, O> columns = to_csc(ctx, a); // rows ascend in each column
-  if (!a.order().unique) columns = merge_duplicates(ctx, columns, duplicates::sum);
-  const std::int64_t rows = a.shape().row, cols = a.shape().col, entries = columns.size();
+  const auto columns_of = [&](csr_view<const T, I, O> part) { // rows ascend in each
+    csc<T, I, O> columns = to_csc(ctx, part);
+    return part.order().unique ? std::move(columns)
+                               : merge_duplicates(ctx, columns, duplicates::sum);
+  };
+  const column_parts<T, I, O> columns{
+      columns_of(a.real), a.complex ? columns_of(a.imaginary) : csc<T, I, O>(), a.complex};
+  const std::int64_t rows = a.real.shape().row, cols = a.real.shape().col,
+                     entries = columns.real.size();
   const bool narrow = fits<std::int32_t>(rows) && fits<std::int32_t>(cols) &&
-                      fits<std::int32_t>(entries) &&
-                      fits<std::int32_t>(variable_bytes(cols, entries));
-  narrow ? write_mat5(ctx, file, columns) : write_mat73(ctx, file, columns);
-  if (options.progress) options.progress(a.size(), a.size());
+                      fits<std::int32_t>(entries) && fits<std::int32_t>(columns.bytes());
+  const std::int64_t value_bytes = a.complex ? 16 : 8;
+  write_progress progress(options, entries, (4 + value_bytes) * entries + 4 * (cols + 1));
+  narrow ? write_mat5(ctx, file, columns, progress) : write_mat73(ctx, file, columns, progress);
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void write_mat(const host_context&, output_file&, csr_view<const T, I, O>,              \
+  template void write_mat(const host_context&, output_file&, const matrix_parts<T, I, O>&,         \
                           const write_options&);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 

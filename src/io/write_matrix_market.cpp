@@ -1,5 +1,4 @@
 #include <charconv>
-#include <cmath>
 #include <exception>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include "cpu/rows.hpp"
 #include "io/matrix_market.hpp"
 #include "io/pack.hpp"
+#include "io/require_field.hpp"
 
 namespace lacuna::io {
 namespace {
@@ -16,8 +16,8 @@ namespace {
 /// Text is made in pieces of about this many entries, a round of them side by side, and written
 /// in order: memory for some MB of text a thread.
 constexpr std::int64_t piece_entries = std::int64_t{1} << 16;
-/// Two indices of 20 digits, a value of 24, blanks and the line's end.
-constexpr std::size_t longest_line = 72;
+/// Two indices of 20 digits, two values of 24, blanks and the line's end.
+constexpr std::size_t longest_line = 96;
 
 char* put(char* p, std::int64_t number) { return std::to_chars(p, p + 20, number).ptr; }
 /// The fewest digits that give the same bits when read.
@@ -68,14 +68,6 @@ std::string comment_lines(std::string_view comment) {
   return result;
 }
 
-template <class T> void require_field(T value, field f) {
-  if (f == field::pattern && value != 1)
-    throw bad_input(
-        fmt::format("value {} cannot be written as a pattern, whose entries are 1", value));
-  if (f == field::integer && !(std::abs(value) < 0x1p63 && value == std::trunc(value)))
-    throw bad_input(fmt::format("value {} cannot be written as an integer", value));
-}
-
 /// Entries of row i that the file holds: all, or those up to the diagonal.
 template <class I> bool is_written(symmetry s, std::int64_t row, I col) {
   if (s == symmetry::general) return true;
@@ -84,8 +76,9 @@ template <class I> bool is_written(symmetry s, std::int64_t row, I col) {
 
 /// Entries [begin, end).
 template <class T, class I, class O>
-void format_entries(csr_view<const T, I, O> a, const write_options& o, std::int64_t begin,
+void format_entries(const matrix_parts<T, I, O>& parts, const write_options& o, std::int64_t begin,
                     std::int64_t end, std::string& text) {
+  const csr_view<const T, I, O>& a = parts.real;
   text.resize(static_cast<std::size_t>(end - begin) * longest_line);
   char* p = text.data();
   cpu::for_each_row_piece(a.rowptr().data(), a.shape().row, begin, end,
@@ -105,6 +98,10 @@ void format_entries(csr_view<const T, I, O> a, const write_options& o, std::int6
                                 p = o.values == field::integer
                                         ? put(p, static_cast<std::int64_t>(value))
                                         : put(p, value);
+                              }
+                              if (parts.complex) {
+                                *p++ = ' ';
+                                p = put(p, parts.imaginary.values()[k]);
                               }
                               *p++ = '\n';
                             }
@@ -132,8 +129,10 @@ std::int64_t count_written(const host_context& ctx, csr_view<const T, I, O> a, s
 } // namespace
 
 template <class T, class I, class O>
-void write_matrix_market(const host_context& ctx, output_file& file, csr_view<const T, I, O> a,
-                         const write_options& o, compression c) {
+void write_matrix_market(const host_context& ctx, output_file& file,
+                         const matrix_parts<T, I, O>& parts, const write_options& o,
+                         compression c) {
+  const csr_view<const T, I, O>& a = parts.real;
   write_text(file,
              fmt::format("%%MatrixMarket matrix coordinate {} {}\n{}{} {} {}\n", name_of(o.values),
                          name_of(o.structure), comment_lines(o.comment), a.shape().row,
@@ -144,7 +143,7 @@ void write_matrix_market(const host_context& ctx, output_file& file, csr_view<co
       ctx, file, pieces, c,
       [&](std::int64_t piece, std::string& text) {
         const std::int64_t begin = piece * piece_entries;
-        format_entries(a, o, begin, std::min(begin + piece_entries, nnz), text);
+        format_entries(parts, o, begin, std::min(begin + piece_entries, nnz), text);
       },
       [&](std::int64_t done) {
         if (o.progress) o.progress(std::min(done * piece_entries, nnz), nnz);
@@ -172,8 +171,9 @@ void write_matrix_market_vector(const host_context& ctx, output_file& file, vect
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void write_matrix_market(const host_context&, output_file&, csr_view<const T, I, O>,    \
-                                    const write_options&, compression);
+  template void write_matrix_market(const host_context&, output_file&,                             \
+                                    const matrix_parts<T, I, O>&, const write_options&,            \
+                                    compression);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE
 #define LACUNA_INSTANTIATE(T)                                                                      \

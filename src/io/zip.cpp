@@ -1,5 +1,6 @@
 #include "io/zip.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -88,6 +89,21 @@ void read_extra64(bytes_view extra, std::uint64_t& size, std::uint64_t& packed,
   }
 }
 
+void require_readable(const zip_member& member, const std::string& name) {
+  const std::size_t packed = member.packed.size();
+  if (member.method != 0 && member.method != 8)
+    throw unsupported(fmt::format("zip: member {} is compressed by method {}; only deflate is read",
+                                  member.name, member.method),
+                      name, 0);
+  if (member.method == 0 && packed != static_cast<std::size_t>(member.size))
+    throw_bad(fmt::format("zip: member {} has {} bytes, not {}", member.name, packed, member.size),
+              name);
+  if (static_cast<std::uint64_t>(member.size) / most_inflated > packed)
+    throw_bad(
+        fmt::format("{}: {} compressed bytes cannot become {}", member.name, packed, member.size),
+        name);
+}
+
 template <class U> void put(std::string& to, U u) {
   to.append(reinterpret_cast<const char*>(&u), sizeof(U));
 }
@@ -142,20 +158,22 @@ std::vector<zip_member> zip_members(bytes_view file, const std::string& name) {
   return members;
 }
 
+bytes_view unzip_first(const zip_member& member, std::size_t size, std::string& owned,
+                       const std::string& name) {
+  require_readable(member, name);
+  size = std::min(size, static_cast<std::size_t>(member.size));
+  if (member.method == 0) return member.packed.subspan(0, size);
+  owned = inflate_first(member.packed, size, wrapping::none, member.name, name);
+  return owned;
+}
+
 bytes_view unzip(const host_context& ctx, const zip_member& member, array<char>& owned,
                  const std::string& name) {
+  require_readable(member, name);
   bytes_view bytes = member.packed;
-  if (member.method == 8) {
+  if (member.method != 0) {
     owned = inflate(ctx, member.packed, member.size, wrapping::none, member.name, name);
     bytes = {owned.data(), static_cast<std::size_t>(owned.size())};
-  } else if (member.method != 0) {
-    throw unsupported(fmt::format("zip: member {} is compressed by method {}; only deflate is read",
-                                  member.name, member.method),
-                      name, 0);
-  } else if (bytes.size() != static_cast<std::size_t>(member.size)) {
-    throw_bad(
-        fmt::format("zip: member {} has {} bytes, not {}", member.name, bytes.size(), member.size),
-        name);
   }
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION // a fuzzer would hardly get past checksums
   if (crc32_of(ctx, bytes) != member.crc)
@@ -189,7 +207,7 @@ void zip_writer::add(const host_context& ctx, const std::string& name, std::stri
   }
   file_.write(header);
   file_.write(head);
-  file_.write(body);
+  progress_.write(file_, body);
   entries_.push_back(e);
 }
 

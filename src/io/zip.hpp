@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/formats.hpp"
+#include "io/write_progress.hpp"
 
 namespace lacuna::io {
 
@@ -22,6 +23,10 @@ struct zip_member {
 /// unsupported for encrypted or split archives.
 std::vector<zip_member> zip_members(bytes_view file, const std::string& name);
 
+/// The first `size` bytes of a member, or all of it: in the file, or inflated into `owned`. Throws
+/// as unzip() does, but does not know the checksum.
+bytes_view unzip_first(const zip_member& member, std::size_t size, std::string& owned,
+                       const std::string& name);
 /// A member's bytes, with their checksum verified: in the file if it is stored, else inflated into
 /// `owned`. Throws bad_input; unsupported for other methods, or a deflated one without zlib.
 bytes_view unzip(const host_context& ctx, const zip_member& member, array<char>& owned,
@@ -30,7 +35,7 @@ bytes_view unzip(const host_context& ctx, const zip_member& member, array<char>&
 /// An archive of stored members, to be written one after the other.
 class zip_writer {
 public:
-  explicit zip_writer(output_file& file) : file_(file) {}
+  zip_writer(output_file& file, write_progress& progress) : file_(file), progress_(progress) {}
   /// The member is head and body, one after the other.
   void add(const host_context& ctx, const std::string& name, std::string_view head,
            std::string_view body);
@@ -44,6 +49,7 @@ private:
     std::int64_t offset;
   };
   output_file& file_;
+  write_progress& progress_;
   std::vector<entry> entries_;
 };
 

@@ -48,26 +48,23 @@ spmv_kernel choose_spmv_kernel(std::int64_t rows, const row_statistics& found,
 namespace detail {
 
 std::string explain_multiply(space s, const row_statistics& found, spmv_kernel kernel,
-                             bool has_transposed) {
+                             bool has_transposed, bool values_stay) {
   const std::string rows = fmt::format("rows of {:.1f} ± {:.1f} entries, the longest {}",
                                        found.mean, found.deviation, found.longest);
-  const std::string copy = has_transposed ? "uses a transposed copy; " : "";
+  const std::string turned = !has_transposed ? ""
+                             : values_stay   ? "uses a transposed copy; "
+                                             : "fetches values into a transposed pattern; ";
   if (s == space::host)
-    return fmt::format("{}{}: shares of equal entries a thread, long rows in pieces", copy, rows);
+    return fmt::format("{}{}: shares of equal entries a thread, long rows in pieces", turned, rows);
   switch (kernel.method) {
   case spmv_method::rows:
-    return fmt::format("{}{}: even, so {} lane{} a row", copy, rows, kernel.lanes,
+    return fmt::format("{}{}: even, so {} lane{} a row", turned, rows, kernel.lanes,
                        kernel.lanes == 1 ? "" : "s");
   case spmv_method::whole_row_tiles:
-    return fmt::format("{}{}: uneven but none long, so tiles of whole rows", copy, rows);
+    return fmt::format("{}{}: uneven but none long, so tiles of whole rows", turned, rows);
   case spmv_method::split_tiles: break;
   }
-  return fmt::format("{}{}: equal shares of rows and entries, long rows cut", copy, rows);
-}
-
-void throw_wrong_info() {
-  throw bad_input("multiply: the info was made for another matrix, type or direction; "
-                  "call multiply_inspect for this operand");
+  return fmt::format("{}{}: equal shares of rows and entries, long rows cut", turned, rows);
 }
 
 } // namespace detail

@@ -1,8 +1,10 @@
 // What each command does, on matrices small enough to know the answer.
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
 #include "cli/program.hpp"
+#include "io/files.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -55,6 +57,30 @@ TEST_F(Cli, InfoForPeople) {
                             "  size          3 x 3, 5 entries (4 in the file)\n"));
   EXPECT_TRUE(has(r.out, "            2-3 │████████████████████████████████████████ 2\n"));
   EXPECT_EQ(run({"info", "s.mtx", "--quiet"}).out, "s.mtx: 3 x 3, 5 entries\n");
+}
+
+TEST_F(Cli, InfoTellsWhichMatrixItRead) {
+  const std::string archive = data_folder / "odd/archive.tar.gz";
+  const auto r = run({"info", archive});
+  if (r.err.find("build again") != std::string::npos) GTEST_SKIP() << r.err;
+  EXPECT_TRUE(has(r.out, "\n  read          archive/archive.mtx\n  also there    archive/"))
+      << r.out << r.err;
+  const json found = run({"info", data_folder / "odd/scipy_problem.mat", "--json"}).json();
+  EXPECT_EQ(found["member"], "Problem.A");
+  EXPECT_FALSE(found["others"].empty());
+  write("s.mtx", small_symmetric);
+  EXPECT_TRUE(run({"info", "s.mtx", "--json"}).json()["member"].is_null());
+}
+
+TEST_F(Cli, StandardInputMayBePacked) {
+  for (const std::string name :
+       {"gz_two_members.mtx.gz", "zst.mtx.zst", "bz2.mtx.bz2", "archive.tar.gz", "scipy_csr.npz"}) {
+    const std::string file = data_folder / "odd" / name;
+    const auto r = run({"info", "-", "--json"}, {.input = contents(file)});
+    if (r.out.find("build again") != std::string::npos) continue; // without its library
+    EXPECT_EQ(r.code, 0) << name << r.out;
+    EXPECT_EQ(r.json()["nnz"], run({"info", file, "--json"}).json()["nnz"]);
+  }
 }
 
 TEST_F(Cli, InfoOfEmptyAndOddShapes) {
@@ -115,6 +141,17 @@ TEST_F(Cli, ComplexValues) {
   };
   EXPECT_EQ(kept("real"), "1 1 1\n1 1 3\n");
   EXPECT_EQ(kept("abs"), "1 1 1\n1 1 5\n");
+}
+
+TEST_F(Cli, ConvertKeepsComplexValues) {
+  const std::string text =
+      "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 3 0\n2 1 0.1 -4\n";
+  write("c.mtx", text);
+  EXPECT_EQ(run({"convert", "c.mtx", "-o", "c.rb"}).code, 0);
+  const auto r = run({"convert", "c.rb", "-o", "d.mtx"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(without_comments(read("d.mtx")), without_comments(text));
+  EXPECT_EQ(run({"info", "d.mtx"}).code, 3);
 }
 
 TEST_F(Cli, ConvertKeepsFieldAndSymmetry) {
@@ -178,6 +215,7 @@ TEST_F(Cli, Multiply) {
                            "--verify", "--json", "-o", std::string(method) + ".mtx"})
                           .json();
     EXPECT_EQ(made["method"], method);
+    EXPECT_GT(made["verify_error"], 0);
     EXPECT_LE(made["verify_error"], 1);
   }
   EXPECT_EQ(read("adaptive.mtx"), read("expand-sort.mtx"));
@@ -242,6 +280,17 @@ TEST_F(Cli, Spmv) {
   EXPECT_TRUE(has(wrong.err, "(2)"));
 }
 
+TEST_F(Cli, SpmvTakesVectorsOfNumpy) {
+  write("s.mtx", small_symmetric); // 2 -1 0 / -1 0 0 / 0 0 4
+  std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }";
+  header.resize(117, ' ');
+  write("x.npy", std::string("\x93NUMPY\1\0\x76\0", 10) + header + "\n" +
+                     std::string("\1\0\0\0\2\0\0\0\3\0\0\0", 12));
+  const auto r = run({"spmv", "s.mtx", "-x", "x.npy", "-o", "y.mtx", "--repeat", "1"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(without_comments(read("y.mtx")), "3 1\n0\n-1\n12\n");
+}
+
 TEST_F(Cli, SpmvSaysWhichVectorItTook) {
   const auto product = [&](const std::string& seed) {
     const auto r = run({"spmv", "gen:tridiagonal:n=20", "-o", "-", "--seed", seed});
@@ -258,6 +307,11 @@ TEST_F(Cli, SpmvVerifies) {
     const auto r = run({"spmv", "gen:rmat:scale=10", "--verify", "--precision", precision});
     EXPECT_EQ(r.code, 0);
     EXPECT_TRUE(has(r.out, "✓ largest error "));
+    // Rounding is seen, so what is compared was computed twice.
+    const json found =
+        run({"spmv", "gen:rmat:scale=10", "--verify", "--precision", precision, "--json"}).json();
+    EXPECT_GT(found["verify_error"], 0);
+    EXPECT_LE(found["verify_error"], 1);
   }
 }
 
@@ -266,6 +320,15 @@ TEST_F(Cli, DemoTakesFilesToo) {
   const json found = run({"demo", "s.mtx", "--json"}).json();
   EXPECT_EQ(found["nnz"], 5);
   EXPECT_EQ(found["passed"], true);
+  std::vector<std::string> steps;
+  for (const json& step : found["steps"]) {
+    EXPECT_TRUE(step["passed"].get<bool>()) << step;
+    EXPECT_LE(step["verify_error"], 1) << step;
+    if (step["engine"] == "host") steps.push_back(step["step"]);
+  }
+  for (const char* each :
+       {"csr → coo", "B = Aᵀ", "y = A x", "y = A x, planned", "C = A + Aᵀ", "C = A Aᵀ", "2-norm"})
+    EXPECT_EQ(std::count(steps.begin(), steps.end(), each), 1) << each;
 }
 
 TEST_F(Cli, SpyInTheTerminal) {
@@ -294,24 +357,64 @@ TEST_F(Cli, SpyAsSvg) {
   EXPECT_TRUE(has(svg, ">a&lt;b&gt;.mtx</text>"));
   EXPECT_TRUE(has(svg, ">3 x 3, 5 entries</text>"));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
-  // The longer side as asked for, and a shorter one that can be seen.
-  const json flat =
-      run({"spy", "gen:dense:n=1,m=5000", "-o", "b.svg", "--size", "480", "--json"}).json();
-  EXPECT_EQ(flat["width"], 480);
-  EXPECT_EQ(flat["height"], 20);
+  EXPECT_TRUE(has(svg, " height=\"1024\""));
+  // A number at each edge of a row and of a column.
+  for (const char* number : {"0", "1", "2", "3"}) {
+    const std::string mark = std::string(">") + number + "</text>";
+    const auto first = svg.find(mark);
+    ASSERT_NE(first, std::string::npos);
+    EXPECT_NE(svg.find(mark, first + 1), std::string::npos) << number;
+  }
+  EXPECT_EQ(run({"spy", "gen:tridiagonal:n=20000", "-o", "b.svg"}).code, 0);
+  EXPECT_TRUE(has(read("b.svg"), ">20k</text>"));
+}
+
+/// Width and height that a PNG has in its header.
+std::pair<int, int> png_size(const std::string& png) {
+  const auto number = [&](std::size_t at) {
+    return static_cast<unsigned char>(png[at + 2]) * 256 + static_cast<unsigned char>(png[at + 3]);
+  };
+  return {number(16), number(20)};
+}
+
+TEST_F(Cli, SpyHasTheSizeAskedFor) {
+  for (const std::string matrix :
+       {"gen:poisson2d:n=40", "gen:dense:n=1,m=5000", "gen:dense:n=5000,m=1", "gen:dense:n=3,m=3",
+        "gen:dense:n=0,m=0", "gen:lp:rows=50,cols=700", "gen:uniform:rows=700,cols=50,per_row=3"})
+    for (const int size : {16, 100, 239, 240, 500, 1024}) {
+      SCOPED_TRACE(matrix + " " + std::to_string(size));
+      const auto r = run({"spy", matrix, "-o", "a.svg", "--size", std::to_string(size), "--json"});
+      ASSERT_EQ(r.code, 0) << r.out;
+      const json found = r.json();
+      const int width = found["width"], height = found["height"];
+      EXPECT_EQ(std::max(width, height), size);
+      EXPECT_GE(std::min(width, height), size / 24);
+      EXPECT_TRUE(has(read("a.svg"), "width=\"" + std::to_string(width) + "\" height=\"" +
+                                         std::to_string(height) + "\""));
+#ifdef LACUNA_HAS_PNG
+      const json png =
+          run({"spy", matrix, "-o", "a.png", "--size", std::to_string(size), "--json"}).json();
+      EXPECT_EQ(png_size(read("a.png")), std::pair(width, height));
+      EXPECT_EQ(png["width"], width);
+#endif
+    }
 }
 
 TEST_F(Cli, SpyAsPng) {
-  const auto r = run({"spy", "gen:poisson2d:n=40", "-o", "a.png", "--size", "200"});
+  const auto r = run({"spy", "gen:poisson2d:n=40", "-o", "a.png", "--size", "300"});
 #ifdef LACUNA_HAS_PNG
   EXPECT_EQ(r.code, 0);
-  const std::string png = read("a.png");
-  EXPECT_TRUE(png.starts_with("\x89PNG\r\n\x1a\n"));
-  const auto side = [&](std::size_t at) {
-    return static_cast<unsigned char>(png[at + 2]) * 256 + static_cast<unsigned char>(png[at + 3]);
+  EXPECT_TRUE(read("a.png").starts_with("\x89PNG\r\n\x1a\n"));
+  EXPECT_TRUE(has(r.out, " x 300 pixels -> a.png"));
+  // The caption has the name; where there is no room for text, names make no difference.
+  write("one.mtx", small_symmetric);
+  write("two.mtx", small_symmetric);
+  const auto picture = [&](const std::string& name, const std::string& size) {
+    EXPECT_EQ(run({"spy", name, "-o", "b.png", "--size", size}).code, 0);
+    return read("b.png");
   };
-  EXPECT_EQ(side(16), 200 + 32);
-  EXPECT_EQ(side(20), 200 + 32);
+  EXPECT_NE(picture("one.mtx", "300"), picture("two.mtx", "300"));
+  EXPECT_EQ(picture("one.mtx", "200"), picture("two.mtx", "200"));
 #else
   EXPECT_EQ(r.code, 2);
   EXPECT_TRUE(has(r.err, "libpng-dev"));

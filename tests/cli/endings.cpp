@@ -24,6 +24,55 @@ TEST_F(Cli, FullStdout) {
   }
 }
 
+TEST_F(Cli, MissingStdout) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"info", "gen:dense:n=3,m=3"}, {"convert", "gen:dense:n=3,m=3", "-o", "-"}}) {
+    const auto r = run(arguments, {.without_stdout = true});
+    EXPECT_EQ(r.code, 1) << arguments.front();
+    EXPECT_TRUE(has(r.err, "cannot write standard output: Bad file descriptor"));
+  }
+  const auto r =
+      run({"convert", "gen:diagonal:n=2", "-o", "a.mtx", "--quiet"}, {.without_stdout = true});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_TRUE(begins(read("a.mtx"), "%%MatrixMarket"));
+}
+
+/// What failed is said by the code, even where it cannot be printed.
+TEST_F(Cli, CodesDoNotDependOnStdout) {
+  EXPECT_EQ(run({"info", "missing.mtx", "--json"}, {.output = "/dev/full"}).code, 3);
+  EXPECT_EQ(run({"info", "--json"}, {.output = "/dev/full"}).code, 2);
+  EXPECT_EQ(run({"info", "gen:poisson3d:n=20000", "--json"}, {.output = "/dev/full"}).code, 4);
+}
+
+TEST_F(Cli, CodesDoNotDependOnStderr) {
+  const std::vector<run_settings> lost = {
+      {.errors = "/dev/full"}, {.without_stderr = true}, {.closed_error_pipe = true}};
+  const std::vector<std::pair<std::vector<std::string>, int>> expected = {
+      {{}, 2},
+      {{"info"}, 2},
+      {{"inof"}, 2},
+      {{"info", "missing.mtx"}, 3},
+      {{"info", "gen:poisson3d:n=20000"}, 4},
+      {{"info", "gen:dense:n=3,m=3", "--device", "cuda:99"}, 5},
+      {{"convert", "gen:dense:n=3,m=3", "-o", "no/a.mtx"}, 1},
+      {{"convert", "gen:diagonal:n=2", "-o", "-"}, 0},
+      {{"spmv", "gen:diagonal:n=2", "-o", "-"}, 0},
+      {{"reorder", "gen:diagonal:n=2", "-o", "-"}, 0},
+      {{"convert", "gen:diagonal:n=2", "-o", "a.mtx"}, 0}};
+  for (const run_settings& s : lost)
+    for (const auto& [arguments, code] : expected) {
+      SCOPED_TRACE(::testing::PrintToString(arguments));
+      const auto r = run(arguments, s);
+      EXPECT_EQ(r.signal, 0);
+      EXPECT_EQ(r.code, code);
+      if (arguments.size() > 3 && arguments[3] == "-") {
+        EXPECT_TRUE(begins(r.out, "%%MatrixMarket matrix "));
+      }
+    }
+  // A message must not end up in the file that took stderr's place.
+  EXPECT_EQ(read("a.mtx"), run({"convert", "gen:diagonal:n=2", "-o", "-"}).out);
+}
+
 TEST_F(Cli, ReaderWhoHasSeenEnough) {
   // As shells start programs: the pipe's signal ends it.
   const auto killed = run({"info", "gen:"}, {.closed_pipe = true});

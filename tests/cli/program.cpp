@@ -49,9 +49,13 @@ channel make_terminal() {
   ::dup2(in, 0);
   ::dup2(out, 1);
   ::dup2(err, 2);
+  if (s.without_stdout) ::close(1);
+  if (s.without_stderr) ::close(2);
   std::signal(SIGPIPE, s.ignore_sigpipe ? SIG_IGN : SIG_DFL);
   ::unsetenv("NO_COLOR");
   ::unsetenv("COLUMNS");
+  ::setenv("LC_ALL", "C.UTF-8", 1);
+  ::setenv("TERM", "xterm", 1);
   for (const auto& each : s.environment) ::putenv(::strdup(each.c_str()));
   std::vector<char*> argv = {::strdup("lacuna")};
   for (const auto& a : arguments) argv.push_back(::strdup(a.c_str()));
@@ -93,11 +97,14 @@ outcome Cli::run(const std::vector<std::string>& arguments, const run_settings& 
   const channel out = s.stdout_terminal ? make_terminal() : make_pipe();
   const channel err = s.stderr_terminal ? make_terminal() : make_pipe();
   const int file = s.output.empty() ? -1 : ::open(s.output.c_str(), O_WRONLY | O_CLOEXEC);
+  const int errors = s.errors.empty() ? -1 : ::open(s.errors.c_str(), O_WRONLY | O_CLOEXEC);
   if (s.closed_pipe) ::close(out.parent);
+  if (s.closed_error_pipe) ::close(err.parent);
   const pid_t child = ::fork();
   if (child == 0)
-    become_program(arguments, s, folder_, in.parent, file >= 0 ? file : out.child, err.child);
-  for (const int fd : {in.parent, out.child, err.child, file})
+    become_program(arguments, s, folder_, in.parent, file >= 0 ? file : out.child,
+                   errors >= 0 ? errors : err.child);
+  for (const int fd : {in.parent, out.child, err.child, file, errors})
     if (fd >= 0) ::close(fd);
   // Inputs here are far smaller than a pipe's buffer.
   if (!s.input.empty() && ::write(in.child, s.input.data(), s.input.size()) < 0)
@@ -106,7 +113,8 @@ outcome Cli::run(const std::vector<std::string>& arguments, const run_settings& 
 
   outcome result;
   bool sent = s.signal == 0;
-  pollfd open[2] = {{s.closed_pipe ? -1 : out.parent, POLLIN, 0}, {err.parent, POLLIN, 0}};
+  pollfd open[2] = {{s.closed_pipe ? -1 : out.parent, POLLIN, 0},
+                    {s.closed_error_pipe ? -1 : err.parent, POLLIN, 0}};
   while (open[0].fd >= 0 || open[1].fd >= 0) {
     (void)::poll(open, 2, 10);
     if (open[0].fd >= 0 && open[0].revents != 0 && !take(open[0].fd, result.out)) open[0].fd = -1;
@@ -117,7 +125,7 @@ outcome Cli::run(const std::vector<std::string>& arguments, const run_settings& 
     }
   }
   if (!s.closed_pipe) ::close(out.parent);
-  ::close(err.parent);
+  if (!s.closed_error_pipe) ::close(err.parent);
   int status = 0;
   ::waitpid(child, &status, 0);
   if (WIFEXITED(status)) result.code = WEXITSTATUS(status);

@@ -19,12 +19,16 @@ struct outcome {
 };
 
 struct run_settings {
-  std::string program = {};                  ///< its path; empty: lacuna
-  std::string input = {};                    ///< what stdin gives
-  std::vector<std::string> environment = {}; ///< "NAME=value", beside the inherited ones
-  std::string output = {};                   ///< a path for stdout; then `out` stays empty
+  std::string program = {}; ///< its path; empty: lacuna
+  std::string input = {};   ///< what stdin gives
+  /// "NAME=value", beside the inherited ones, LC_ALL=C.UTF-8 and TERM=xterm.
+  std::vector<std::string> environment = {};
+  std::string output = {}; ///< a path for stdout; then `out` stays empty
+  std::string errors = {}; ///< a path for stderr; then `err` stays empty
+  bool without_stdout = false, without_stderr = false;   ///< closed before the program starts
   bool stdout_terminal = false, stderr_terminal = false; ///< 80 x 24; \n arrives as \r\n
   bool closed_pipe = false;                              ///< stdout is a pipe that nobody reads
+  bool closed_error_pipe = false;                        ///< stderr is one
   bool ignore_sigpipe = false;
   int signal = 0; ///< sent as soon as signal_at stands in stderr
   std::string signal_at = {};

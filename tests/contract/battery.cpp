@@ -147,6 +147,27 @@ TEST(Battery, Values) {
   EXPECT_GT(count_values(wide, [](double v) { return std::abs(v) < 1e-14; }), 0);
 }
 
+TEST(Battery, OfIntegersHasTheSamePatterns) {
+  const auto& random = battery();
+  const with_values in_use(value_kind::integers);
+  ASSERT_EQ(battery().size(), random.size());
+  for (std::size_t i = 0; i < random.size(); ++i) {
+    const triplets &m = battery()[i], &other = random[i];
+    SCOPED_TRACE(m.name);
+    EXPECT_EQ(m.name, other.name);
+    EXPECT_EQ(std::tuple(m.rows, m.cols), std::tuple(other.rows, other.cols));
+    EXPECT_EQ(m.row, other.row);
+    EXPECT_EQ(m.col, other.col);
+    for (std::size_t k = 0; k < m.value.size(); ++k) {
+      if (!std::isfinite(other.value[k]) || other.value[k] == 0)
+        ASSERT_TRUE(same(std::vector{m.value[k]}, std::vector{other.value[k]}));
+      else // 4: the stencil's diagonal
+        ASSERT_TRUE(m.value[k] != 0 && std::abs(m.value[k]) <= 4 &&
+                    m.value[k] == std::round(m.value[k]));
+    }
+  }
+}
+
 TEST(Battery, VectorsHaveSpecialValues) {
   const auto x = special_vector<double>(100, 1);
   const auto has = [&](auto test) { return std::any_of(x.begin(), x.end(), test); };

@@ -47,7 +47,8 @@ TEST(CsrView, TypesFollowTheArrays) {
       std::is_same_v<decltype(read_only), csr_view<const double, std::int32_t, std::int64_t>>);
 
   csr_view by_pointer(values.data(), rowptr.data(), colind.data(), index{2, 3}, 3);
-  static_assert(std::is_same_v<decltype(by_pointer), decltype(a)> || sizeof(long long) == 8);
+  static_assert(std::is_same_v<decltype(by_pointer), decltype(a)>);
+  EXPECT_EQ(by_pointer.rowptr()[1], 2);
 }
 
 TEST(CscAndCooView, TypesFollowTheArrays) {

@@ -43,13 +43,16 @@ protected:
         f(m);
       }
   }
+  template <class F> static void for_each_sum(F f) {
+    C::for_each_value_kind([&] { for_each_matrix(f); });
+  }
 };
 TYPED_TEST_SUITE(Boundaries, few_configs, config_name);
 
 TYPED_TEST(Boundaries, Multiply) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TestFixture::for_each_matrix([&](const triplets& m) {
+  TestFixture::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(m.cols, 1), u = random_vector<T>(m.rows, 2);
@@ -70,7 +73,7 @@ TYPED_TEST(Boundaries, Multiply) {
 TYPED_TEST(Boundaries, MultiplyDense) {
   using block = dense_block<typename TypeParam::value>;
   const auto& ctx = TypeParam::context();
-  TestFixture::for_each_matrix([&](const triplets& m) {
+  TestFixture::for_each_sum([&](const triplets& m) {
     const auto a = TypeParam::put_csr(m);
     const block x({m.cols, 5}, 3);
     const auto want = expected_product(1, TypeParam::host_csr(m), false, x);

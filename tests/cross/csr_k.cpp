@@ -22,7 +22,7 @@ std::string text(const csr_k_options& o) {
 TYPED_TEST(CsrK, Plain) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto x = random_vector<T>(m.cols, 1);
     const auto x_there = TypeParam::put(x);
@@ -44,19 +44,20 @@ TYPED_TEST(CsrK, Plain) {
 TYPED_TEST(CsrK, ScaledWithAddend) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = to_csr_k(ctx, TypeParam::put_csr(m), {.long_row = 40});
     const auto x = random_vector<T>(m.cols, 2), z = random_vector<T>(m.rows, 3);
     const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(m.rows));
-    multiply(ctx, scaled(-1.75, a), x_there, scaled(0.3, z_there), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(-1.75, host, false, x, 0.3, z)));
+    const double alpha = scalar(0.7), beta = scalar(-1.2);
+    multiply(ctx, scaled(-1.75, a), x_there, scaled(alpha, z_there), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(-1.75, host, false, x, alpha, z)));
     multiply(ctx, a.view(), scaled(2.5, x_there), z_there, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(2.5, host, false, x, 1, z)));
     y = TypeParam::put(z);
-    multiply(ctx, scaled(0.7, a), x_there, scaled(-1.2, y), y); // the addend is the result
-    EXPECT_TRUE(within(host_vector(y), expected_product(0.7, host, false, x, -1.2, z)));
+    multiply(ctx, scaled(alpha, a), x_there, scaled(beta, y), y); // the addend is the result
+    EXPECT_TRUE(within(host_vector(y), expected_product(alpha, host, false, x, beta, z)));
     y = TypeParam::put(all_nan<T>(m.rows));
     multiply(ctx, scaled(2, a), x_there, scaled(0, y), y); // and is not read if beta is 0
     EXPECT_TRUE(within(host_vector(y), expected_product(2, host, false, x)));
@@ -68,7 +69,7 @@ TYPED_TEST(CsrK, ScaledWithAddend) {
 TYPED_TEST(CsrK, SpecialValuesInX) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto x = special_vector<T>(m.cols, 4), z = special_vector<T>(m.rows, 5);
     const auto want = expected_product(1, host, false, x, 1, z);
@@ -84,31 +85,33 @@ TYPED_TEST(CsrK, SpecialValuesInX) {
 TYPED_TEST(CsrK, SeveralColumns) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  for (const char* name : {"power law", "huge first and last row", "stencil 40 x 40", "9 x 0"}) {
-    SCOPED_TRACE(name);
-    const triplets& m = battery_matrix(name);
-    const auto host = TypeParam::host_csr(m);
-    const auto a = to_csr_k(ctx, TypeParam::put_csr(m));
-    for (const std::int64_t columns : {0, 1, 2, 9}) {
-      const dense_block<T> x({m.cols, columns}, 6), z({m.rows, columns}, 7);
-      const auto want = expected_product(-0.5, host, false, x, 2, &z);
-      for (const layout l : {layout::row_major, layout::column_major})
-        for (const std::int64_t gap : {0, 3}) {
-          SCOPED_TRACE(std::to_string(columns) + " columns, " + describe(l, l, gap));
-          auto y = dense_block<T>::nan({m.rows, columns}).put(ctx, l, gap);
-          multiply(ctx, scaled(-0.5, a), x.put(ctx, l, gap).view(),
-                   scaled(2, z.put(ctx, l, gap).view()), y.view());
-          EXPECT_TRUE(within(y.elements(), want));
-          EXPECT_TRUE(y.gaps_untouched());
-        }
+  TypeParam::for_each_value_kind([&] {
+    for (const char* name : {"power law", "huge first and last row", "stencil 40 x 40", "9 x 0"}) {
+      SCOPED_TRACE(name);
+      const triplets& m = battery_matrix(name);
+      const auto host = TypeParam::host_csr(m);
+      const auto a = to_csr_k(ctx, TypeParam::put_csr(m));
+      for (const std::int64_t columns : {0, 1, 2, 9}) {
+        const dense_block<T> x({m.cols, columns}, 6), z({m.rows, columns}, 7);
+        const auto want = expected_product(-0.5, host, false, x, 2, &z);
+        for (const layout l : {layout::row_major, layout::column_major})
+          for (const std::int64_t gap : {0, 3}) {
+            SCOPED_TRACE(std::to_string(columns) + " columns, " + describe(l, l, gap));
+            auto y = dense_block<T>::nan({m.rows, columns}).put(ctx, l, gap);
+            multiply(ctx, scaled(-0.5, a), x.put(ctx, l, gap).view(),
+                     scaled(2, z.put(ctx, l, gap).view()), y.view());
+            EXPECT_TRUE(within(y.elements(), want));
+            EXPECT_TRUE(y.gaps_untouched());
+          }
+      }
     }
-  }
+  });
 }
 
 TYPED_TEST(CsrKGroups, AnySizesAndThresholds) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto there = TypeParam::put_csr(m);
     const auto x = random_vector<T>(m.cols, 8), z = random_vector<T>(m.rows, 9);
     const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
@@ -133,30 +136,32 @@ TYPED_TEST(CsrKGroups, FewAndManyEntriesARow) {
   // Every block shape of a device, with and without long rows among rows of like length.
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  for (const std::int64_t length : {1, 5, 8, 9, 16, 17, 32, 33, 100, 257})
-    for (const bool outliers : {false, true}) {
-      triplets m{"rows of " + std::to_string(length), 1000, 20'000, {}, {}, {}};
-      for (std::int64_t i = 0; i < m.rows; ++i) {
-        const std::int64_t n = outliers && i % 333 == 5 ? 17'000 + i : length;
-        for (std::int64_t k = 0; k < n; ++k)
-          m.add(i, (i * 7 + k) % m.cols, static_cast<double>((i + k) % 17) - 8);
-      }
-      SCOPED_TRACE(m.name + (outliers ? " with outliers" : ""));
-      const auto host = TypeParam::host_csr(m);
-      const auto x = random_vector<T>(m.cols, 10);
-      for (const int k : {2, 3}) {
-        const auto a = to_csr_k(ctx, TypeParam::put_csr(m), {.k = k});
-        EXPECT_NO_THROW(check(ctx, a));
-        if (length < 50) {
-          EXPECT_EQ(a.view().long_row_count(), outliers ? 3 : 0);
-          EXPECT_DOUBLE_EQ(a.grouping().mean, static_cast<double>(length));
-          EXPECT_EQ(a.grouping().regular, !outliers);
+  TypeParam::for_each_value_kind([&] {
+    for (const std::int64_t length : {1, 5, 8, 9, 16, 17, 32, 33, 100, 257})
+      for (const bool outliers : {false, true}) {
+        triplets m{"rows of " + std::to_string(length), 1000, 20'000, {}, {}, {}};
+        for (std::int64_t i = 0; i < m.rows; ++i) {
+          const std::int64_t n = outliers && i % 333 == 5 ? 17'000 + i : length;
+          for (std::int64_t k = 0; k < n; ++k)
+            m.add(i, (i * 7 + k) % m.cols, static_cast<double>((i + k) % 17) - 8);
         }
-        auto y = TypeParam::put(all_nan<T>(m.rows));
-        multiply(ctx, a, TypeParam::put(x), y);
-        EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+        SCOPED_TRACE(m.name + (outliers ? " with outliers" : ""));
+        const auto host = TypeParam::host_csr(m);
+        const auto x = random_vector<T>(m.cols, 10);
+        for (const int k : {2, 3}) {
+          const auto a = to_csr_k(ctx, TypeParam::put_csr(m), {.k = k});
+          EXPECT_NO_THROW(check(ctx, a));
+          if (length < 50) {
+            EXPECT_EQ(a.view().long_row_count(), outliers ? 3 : 0);
+            EXPECT_DOUBLE_EQ(a.grouping().mean, static_cast<double>(length));
+            EXPECT_EQ(a.grouping().regular, !outliers);
+          }
+          auto y = TypeParam::put(all_nan<T>(m.rows));
+          multiply(ctx, a, TypeParam::put(x), y);
+          EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+        }
       }
-    }
+  });
 }
 
 TYPED_TEST(CsrKGroups, TheSameBitsAgainAndAgain) {
@@ -185,7 +190,7 @@ TYPED_TEST(CsrKGroups, CopiesBetweenSpaces) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   const auto& host_ctx = default_context<space::host>();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto rows = TypeParam::host_csr(m);
     const auto x = random_vector<T>(m.cols, 12);
     const auto want = expected_product(1, rows, false, x);
@@ -206,50 +211,55 @@ TYPED_TEST(CsrKGroups, CopiesBetweenSpaces) {
 TYPED_TEST(CsrKGroups, TakesOverAndGivesBack) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  const triplets& m = battery_matrix("power law");
-  auto rows = TypeParam::put_csr(m);
-  const auto* const values = rows.values().data();
-  auto a = to_csr_k(ctx, std::move(rows));
-  EXPECT_EQ(a.rows().values().data(), values);
-  EXPECT_GT(a.bytes(), static_cast<std::size_t>(m.size()) * sizeof(T));
+  TypeParam::for_each_value_kind([&] {
+    const triplets& m = battery_matrix("power law");
+    auto rows = TypeParam::put_csr(m);
+    const auto* const values = rows.values().data();
+    auto a = to_csr_k(ctx, std::move(rows));
+    EXPECT_EQ(a.rows().values().data(), values);
+    EXPECT_GT(a.bytes(), static_cast<std::size_t>(m.size()) * sizeof(T));
 
-  // Values may be changed where they are.
-  triplets doubled = m;
-  for (double& v : doubled.value) v *= 2;
-  const auto twice = TypeParam::put_csr(doubled);
-  detail::copy_bytes(ctx, a.values().data(), twice.values().data(),
-                     static_cast<std::size_t>(m.size()) * sizeof(T), TypeParam::memory_space);
-  const auto x = random_vector<T>(m.cols, 13);
-  auto y = TypeParam::put(all_nan<T>(m.rows));
-  multiply(ctx, a, TypeParam::put(x), y);
-  EXPECT_TRUE(within(host_vector(y), expected_product(1, TypeParam::host_csr(doubled), false, x)));
+    // Values may be changed where they are.
+    triplets doubled = m;
+    for (double& v : doubled.value) v *= 2;
+    const auto twice = TypeParam::put_csr(doubled);
+    detail::copy_bytes(ctx, a.values().data(), twice.values().data(),
+                       static_cast<std::size_t>(m.size()) * sizeof(T), TypeParam::memory_space);
+    const auto x = random_vector<T>(m.cols, 13);
+    auto y = TypeParam::put(all_nan<T>(m.rows));
+    multiply(ctx, a, TypeParam::put(x), y);
+    EXPECT_TRUE(
+        within(host_vector(y), expected_product(1, TypeParam::host_csr(doubled), false, x)));
 
-  const auto back = to_csr(ctx, std::move(a));
-  EXPECT_EQ(back.values().data(), values);
-  EXPECT_TRUE(same_matrix(back, TypeParam::host_csr(doubled)));
+    const auto back = to_csr(ctx, std::move(a));
+    EXPECT_EQ(back.values().data(), values);
+    EXPECT_TRUE(same_matrix(back, TypeParam::host_csr(doubled)));
+  });
 }
 
 TYPED_TEST(CsrKGroups, OfAnOrdering) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   const auto& host_ctx = default_context<space::host>();
-  for (const char* name : {"stencil 40 x 40", "arrow", "tridiagonal", "0 x 0"})
-    for (const std::vector<std::int64_t>& sizes :
-         {std::vector<std::int64_t>{12}, std::vector<std::int64_t>{7, 4}}) {
-      SCOPED_TRACE(std::string(name) + ", k " + std::to_string(sizes.size() + 1));
-      const auto rows = TypeParam::host_csr(battery_matrix(name));
-      const auto ordering = band_k(host_ctx, rows, sizes);
-      const auto permuted = permute(host_ctx, rows, ordering.order);
-      const auto a = to_csr_k(host_ctx, permuted, ordering, {.long_row = 30});
-      EXPECT_EQ(a.grouping().k, static_cast<int>(sizes.size()) + 1);
-      EXPECT_NO_THROW(check(host_ctx, a));
-      EXPECT_TRUE(same(host_vector(a.view().super_rows()), host_vector(ordering.starts[0])));
-      const auto there = copy_to(ctx, a);
-      const auto x = random_vector<T>(rows.shape().col, 14);
-      auto y = TypeParam::put(all_nan<T>(rows.shape().row));
-      multiply(ctx, there, TypeParam::put(x), y);
-      EXPECT_TRUE(within(host_vector(y), expected_product(1, permuted, false, x)));
-    }
+  TypeParam::for_each_value_kind([&] {
+    for (const char* name : {"stencil 40 x 40", "arrow", "tridiagonal", "0 x 0"})
+      for (const std::vector<std::int64_t>& sizes :
+           {std::vector<std::int64_t>{12}, std::vector<std::int64_t>{7, 4}}) {
+        SCOPED_TRACE(std::string(name) + ", k " + std::to_string(sizes.size() + 1));
+        const auto rows = TypeParam::host_csr(battery_matrix(name));
+        const auto ordering = band_k(host_ctx, rows, sizes);
+        const auto permuted = permute(host_ctx, rows, ordering.order);
+        const auto a = to_csr_k(host_ctx, permuted, ordering, {.long_row = 30});
+        EXPECT_EQ(a.grouping().k, static_cast<int>(sizes.size()) + 1);
+        EXPECT_NO_THROW(check(host_ctx, a));
+        EXPECT_TRUE(same(host_vector(a.view().super_rows()), host_vector(ordering.starts[0])));
+        const auto there = copy_to(ctx, a);
+        const auto x = random_vector<T>(rows.shape().col, 14);
+        auto y = TypeParam::put(all_nan<T>(rows.shape().row));
+        multiply(ctx, there, TypeParam::put(x), y);
+        EXPECT_TRUE(within(host_vector(y), expected_product(1, permuted, false, x)));
+      }
+  });
 }
 
 TEST(CsrKThreads, DoNotChangeABit) {

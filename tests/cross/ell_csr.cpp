@@ -29,11 +29,13 @@ protected:
       }
     });
   }
+  template <class F> static void for_each_sum(F f) {
+    C::for_each_value_kind([&] { for_each_case(f); });
+  }
 };
 TYPED_TEST_SUITE(EllCsr, all_configs, config_name);
 
 TYPED_TEST(EllCsr, HoldsTheMatrix) {
-  const host_context host_ctx;
   TestFixture::for_each_case([&](const auto& host, const auto& e) {
     check(TypeParam::context(), e);
     const auto back = to_csr(TypeParam::context(), e);
@@ -46,10 +48,10 @@ TYPED_TEST(EllCsr, HoldsTheMatrix) {
   });
 }
 
-TYPED_TEST(EllCsr, HostAndDeviceMakeTheSame) {
+TYPED_TEST(EllCsr, IsMadeAsByOneThreadOfTheHost) {
   TypeParam::for_each_matrix([&](const triplets& m) {
     for (const auto& options : thresholds) {
-      const host_context host;
+      const host_context host({1});
       const auto here = to_ell_csr(host, TypeParam::host_csr(m), options);
       const auto there =
           copy_to(host, to_ell_csr(TypeParam::context(), TypeParam::put_csr(m), options));
@@ -70,7 +72,7 @@ TYPED_TEST(EllCsr, HostAndDeviceMakeTheSame) {
 TYPED_TEST(EllCsr, Multiplies) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TestFixture::for_each_case([&](const auto& host, const auto& e) {
+  TestFixture::for_each_sum([&](const auto& host, const auto& e) {
     const auto x = random_vector<T>(host.shape().col, 1), z = random_vector<T>(host.shape().row, 2);
     const auto x_there = TypeParam::put(x);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
@@ -87,7 +89,7 @@ TYPED_TEST(EllCsr, Multiplies) {
 
 TYPED_TEST(EllCsr, SpecialValues) {
   using T = typename TypeParam::value;
-  TestFixture::for_each_case([&](const auto& host, const auto& e) {
+  TestFixture::for_each_sum([&](const auto& host, const auto& e) {
     const auto x = special_vector<T>(host.shape().col, 3);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
     multiply(TypeParam::context(), e, TypeParam::put(x), y);
@@ -98,7 +100,7 @@ TYPED_TEST(EllCsr, SpecialValues) {
 TYPED_TEST(EllCsr, SeveralColumns) {
   using block = dense_block<typename TypeParam::value>;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     for (const auto& options : {thresholds[0], thresholds[1], thresholds[3]}) {
@@ -130,10 +132,9 @@ TYPED_TEST(EllCsr, CopiesMultiplyAlike) {
   });
 }
 
-/// Wide enough for every packing and, with 64-bit columns, for distances beyond 32 bits.
+/// Wide enough for columns packed in 8 and 16 bits and for those that cannot be.
 TYPED_TEST(EllCsr, FarColumns) {
   using T = typename TypeParam::value;
-  using I = typename TypeParam::index;
   const auto& ctx = TypeParam::context();
   const std::int64_t cols = 3'000'000;
   triplets m;
@@ -144,37 +145,37 @@ TYPED_TEST(EllCsr, FarColumns) {
     for (const std::int64_t distance : {0, 100, 60'000, 2'900'000})
       m.add(i, (i * (i % 2 == 0 ? 1 : 300) + distance) % cols, 1.0 + static_cast<double>(i));
   const auto host = TypeParam::host_csr(m);
-  const auto x = random_vector<T>(cols, 7);
-  for (const auto& options : thresholds) {
-    const auto e = to_ell_csr(ctx, TypeParam::put_csr(m), options);
-    check(ctx, e);
-    auto y = TypeParam::put(all_nan<T>(m.rows));
-    multiply(ctx, e, TypeParam::put(x), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
-  }
-  static_assert(sizeof(I) >= 4);
+  TypeParam::for_each_value_kind([&] {
+    const auto x = random_vector<T>(cols, 7);
+    for (const auto& options : thresholds) {
+      const auto e = to_ell_csr(ctx, TypeParam::put_csr(m), options);
+      check(ctx, e);
+      auto y = TypeParam::put(all_nan<T>(m.rows));
+      multiply(ctx, e, TypeParam::put(x), y);
+      EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+    }
+  });
 }
 
 template <class C> class EllCsrThreads : public engine_test<C> {};
-TYPED_TEST_SUITE(EllCsrThreads, value_configs, config_name);
+TYPED_TEST_SUITE(EllCsrThreads, host_value_configs, config_name);
 
 TYPED_TEST(EllCsrThreads, DoNotChangeTheBits) {
   using T = typename TypeParam::value;
-  if constexpr (TypeParam::memory_space == space::host)
-    for (const triplets& m : battery()) {
-      const auto a = TypeParam::host_csr(m);
-      const auto x = random_vector<T>(a.shape().col, 8);
-      for (const auto& options : thresholds) {
-        std::vector<T> first;
-        for (const int threads : {1, 2, 4}) {
-          const host_context ctx({threads});
-          std::vector<T> y(static_cast<std::size_t>(a.shape().row));
-          multiply(ctx, to_ell_csr(ctx, a, options), x, y);
-          if (threads == 1) first = y;
-          EXPECT_TRUE(same(y, first)) << m.name;
-        }
+  for (const triplets& m : battery()) {
+    const auto a = TypeParam::host_csr(m);
+    const auto x = random_vector<T>(a.shape().col, 8);
+    for (const auto& options : thresholds) {
+      std::vector<T> first;
+      for (const int threads : {1, 2, 4}) {
+        const host_context ctx({threads});
+        std::vector<T> y(static_cast<std::size_t>(a.shape().row));
+        multiply(ctx, to_ell_csr(ctx, a, options), x, y);
+        if (threads == 1) first = y;
+        EXPECT_TRUE(same(y, first)) << m.name;
       }
     }
+  }
 }
 
 } // namespace

@@ -121,5 +121,24 @@ TYPED_TEST(Cast, WhatDoesNotFitIsNamed) {
   EXPECT_THROW((void)(cast<double, std::int32_t, std::int32_t>(ctx, a)), bad_input);
 }
 
+TYPED_TEST(Cast, WidthsMayDifferInSumsAndProducts) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  const host_context host;
+  const auto b = copy_to(ctx, gen::generate<T>(host, "uniform:rows=300,cols=300,per_row=4"));
+  const auto wide = cast<T, std::int32_t, std::int64_t>(ctx, b);
+  const auto widest = cast<T, std::int64_t, std::int64_t>(ctx, b);
+  const auto sum = add(ctx, multiply_wide(ctx, b, b), b);
+  static_assert(std::is_same_v<typename decltype(sum)::offset_type, std::int64_t>);
+  static_assert(std::is_same_v<typename decltype(sum)::index_type, std::int32_t>);
+  const auto want = add(ctx, multiply(ctx, b, b), b);
+  const auto on_host = copy_to(host, want);
+  EXPECT_TRUE(same_matrix(cast<T, std::int32_t, std::int32_t>(ctx, sum), on_host));
+  const auto product = add(ctx, multiply(ctx, widest, scaled(1, b)), transposed(wide));
+  static_assert(std::is_same_v<typename decltype(product)::index_type, std::int64_t>);
+  const auto product_want = copy_to(host, add(ctx, multiply(ctx, b, b), transposed(b)));
+  EXPECT_TRUE(same_matrix(cast<T, std::int32_t, std::int32_t>(ctx, product), product_want));
+}
+
 } // namespace
 } // namespace lacuna::test

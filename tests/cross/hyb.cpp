@@ -22,6 +22,9 @@ protected:
       }
     });
   }
+  template <class F> static void for_each_sum(F f) {
+    C::for_each_value_kind([&] { for_each_case(f); });
+  }
 };
 TYPED_TEST_SUITE(Hyb, all_configs, config_name);
 
@@ -33,8 +36,8 @@ TYPED_TEST(Hyb, HoldsTheMatrix) {
   });
 }
 
-TYPED_TEST(Hyb, HostAndDeviceMakeTheSame) {
-  const host_context ctx;
+TYPED_TEST(Hyb, IsMadeAsByOneThreadOfTheHost) {
+  const host_context ctx({1});
   TestFixture::for_each_case([&](const auto& host, const auto& h) {
     const auto here = to_hyb(ctx, host, {h.width}); // 0 is the rule's, or the widest there is
     EXPECT_EQ(here.width, h.width);
@@ -48,9 +51,9 @@ TYPED_TEST(Hyb, HostAndDeviceMakeTheSame) {
 TYPED_TEST(Hyb, Multiplies) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TestFixture::for_each_case([&](const auto& host, const auto& h) {
+  TestFixture::for_each_sum([&](const auto& host, const auto& h) {
     const auto x = random_vector<T>(host.shape().col, 1), z = random_vector<T>(host.shape().row, 2);
-    const auto x_there = TypeParam::put(x);
+    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
     multiply(ctx, h, x_there, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
@@ -62,14 +65,14 @@ TYPED_TEST(Hyb, Multiplies) {
     EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, host, false, x, 0.25, z)));
     const auto in_place = host_vector(y);
     y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, scaled(-1.5, h), x_there, scaled(0.25, TypeParam::put(z)), y);
+    multiply(ctx, scaled(-1.5, h), x_there, scaled(0.25, z_there), y);
     EXPECT_TRUE(same(host_vector(y), in_place));
   });
 }
 
 TYPED_TEST(Hyb, SpecialValues) {
   using T = typename TypeParam::value;
-  TestFixture::for_each_case([&](const auto& host, const auto& h) {
+  TestFixture::for_each_sum([&](const auto& host, const auto& h) {
     const auto x = special_vector<T>(host.shape().col, 3);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
     multiply(TypeParam::context(), h, TypeParam::put(x), y);
@@ -80,7 +83,7 @@ TYPED_TEST(Hyb, SpecialValues) {
 TYPED_TEST(Hyb, SeveralColumns) {
   using block = dense_block<typename TypeParam::value>;
   const auto& ctx = TypeParam::context();
-  TestFixture::for_each_case([&](const auto& host, const auto& h) {
+  TestFixture::for_each_sum([&](const auto& host, const auto& h) {
     for (const std::int64_t columns : {1, 5}) {
       const block x({host.shape().col, columns}, 4), z({host.shape().row, columns}, 5);
       const auto want = expected_product(2, host, false, x, -1, &z);
@@ -127,32 +130,33 @@ TYPED_TEST(HybByRule, ChoosesTheSameEverywhere) {
   const auto h = to_hyb(ctx, TypeParam::put_csr(m));
   EXPECT_EQ(h.width, 6); // 6, 7 or 8 entries: a third of the rows, and the long one
   check(ctx, h);
-  const auto x = random_vector<T>(m.cols, 7);
-  auto y = TypeParam::put(all_nan<T>(m.rows));
-  multiply(ctx, h, TypeParam::put(x), y);
-  EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+  TypeParam::for_each_value_kind([&] {
+    const auto x = random_vector<T>(m.cols, 7);
+    auto y = TypeParam::put(all_nan<T>(m.rows));
+    multiply(ctx, h, TypeParam::put(x), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+  });
 }
 
 template <class C> class HybThreads : public engine_test<C> {};
-TYPED_TEST_SUITE(HybThreads, value_configs, config_name);
+TYPED_TEST_SUITE(HybThreads, host_value_configs, config_name);
 
 TYPED_TEST(HybThreads, DoNotChangeTheBits) {
   using T = typename TypeParam::value;
-  if constexpr (TypeParam::memory_space == space::host)
-    for (const triplets& m : battery()) {
-      const auto a = TypeParam::host_csr(m);
-      const auto x = random_vector<T>(a.shape().col, 8);
-      for (const std::int64_t width : {0, 2, 1000}) {
-        std::vector<T> first;
-        for (const int threads : {1, 2, 4}) {
-          const host_context ctx({threads});
-          std::vector<T> y(static_cast<std::size_t>(a.shape().row));
-          multiply(ctx, to_hyb(ctx, a, {width}), x, y);
-          if (threads == 1) first = y;
-          EXPECT_TRUE(same(y, first)) << m.name;
-        }
+  for (const triplets& m : battery()) {
+    const auto a = TypeParam::host_csr(m);
+    const auto x = random_vector<T>(a.shape().col, 8);
+    for (const std::int64_t width : {0, 2, 1000}) {
+      std::vector<T> first;
+      for (const int threads : {1, 2, 4}) {
+        const host_context ctx({threads});
+        std::vector<T> y(static_cast<std::size_t>(a.shape().row));
+        multiply(ctx, to_hyb(ctx, a, {width}), x, y);
+        if (threads == 1) first = y;
+        EXPECT_TRUE(same(y, first)) << m.name;
       }
     }
+  }
 }
 
 } // namespace

@@ -26,7 +26,7 @@ template <class C> class MultiplyDense : public engine_test<C> {
 protected:
   /// Calls f(host matrix, matrix, columns) for each affordable pair of matrix and column count.
   template <class Counts, class F> static void for_each_case(const Counts& columns_tried, F f) {
-    C::for_each_matrix([&](const triplets& m) {
+    C::for_each_sum([&](const triplets& m) {
       const auto host = C::host_csr(m);
       const auto a = C::put_csr(m);
       for (const std::int64_t columns : columns_tried)
@@ -119,7 +119,7 @@ TYPED_TEST(MultiplyDense, Inspected) {
 TYPED_TEST(MultiplyDense, Csc) {
   using block = dense_block<typename TypeParam::value>;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     if (!affordable(m, 9)) return;
     const block x({m.cols, 9}, 7);
     const auto x_there = x.put(ctx, layout::row_major, 0);

@@ -10,7 +10,7 @@ TYPED_TEST_SUITE(MultiplyTransposed, all_configs, config_name);
 TYPED_TEST(MultiplyTransposed, Plain) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().row, 1);
@@ -24,18 +24,19 @@ TYPED_TEST(MultiplyTransposed, Plain) {
 TYPED_TEST(MultiplyTransposed, ScaledWithAddend) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().row, 2);
     const auto z = random_vector<T>(host.shape().col, 3);
-    const auto x_there = TypeParam::put(x);
+    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().col));
-    multiply(ctx, scaled(1.5, transposed(a)), x_there, scaled(-0.4, TypeParam::put(z)), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, -0.4, z)));
+    const double beta = scalar(-0.4);
+    multiply(ctx, scaled(1.5, transposed(a)), x_there, scaled(beta, z_there), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, beta, z)));
     y = TypeParam::put(z);
-    multiply(ctx, transposed(scaled(1.5, a)), x_there, scaled(-0.4, y), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, -0.4, z)));
+    multiply(ctx, transposed(scaled(1.5, a)), x_there, scaled(beta, y), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, beta, z)));
     y = TypeParam::put(all_nan<T>(host.shape().col));
     multiply(ctx, transposed(a), scaled(-3, x_there), scaled(0, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-3, host, true, x)));
@@ -45,28 +46,29 @@ TYPED_TEST(MultiplyTransposed, ScaledWithAddend) {
 TYPED_TEST(MultiplyTransposed, Inspected) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().row, 4);
     const auto z = random_vector<T>(host.shape().col, 5);
-    const auto x_there = TypeParam::put(x);
+    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().col));
     const auto info = multiply_inspect(ctx, transposed(a), x_there, y);
     EXPECT_EQ(info.shape().row, host.shape().col);
     EXPECT_EQ(info.shape().col, host.shape().row);
-    EXPECT_GE(info.bytes(), a.values().size() * sizeof(T));
+    EXPECT_GE(info.bytes(), a.colind().size() * sizeof(typename TypeParam::index));
     multiply(ctx, info, transposed(a), x_there, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, true, x)));
-    multiply(ctx, info, scaled(0.6, transposed(a)), x_there, scaled(2, TypeParam::put(z)), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(0.6, host, true, x, 2, z)));
+    const double alpha = scalar(0.6);
+    multiply(ctx, info, scaled(alpha, transposed(a)), x_there, scaled(2, z_there), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(alpha, host, true, x, 2, z)));
   });
 }
 
 TYPED_TEST(MultiplyTransposed, SpecialValuesInX) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = special_vector<T>(host.shape().row, 6);
@@ -99,7 +101,7 @@ TYPED_TEST(MultiplyTransposed, TwiceIsPlain) {
 TYPED_TEST(MultiplyTransposed, Csc) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csc(m);
     const auto x = random_vector<T>(host.shape().col, 9);
@@ -117,6 +119,26 @@ TYPED_TEST(MultiplyTransposed, Csc) {
     auto v = TypeParam::put(w);
     multiply(ctx, transposed(a), TypeParam::put(u), scaled(0.5, v), v);
     EXPECT_TRUE(within(host_vector(v), expected_product(1, host, true, u, 0.5, w)));
+  });
+}
+
+TYPED_TEST(MultiplyTransposed, AnInspectionSeesChangedValues) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_matrix([&](const triplets& m) {
+    auto a = TypeParam::put_csr(m);
+    const auto x = random_vector<T>(m.rows, 1);
+    const auto x_there = TypeParam::put(x);
+    auto y = TypeParam::put(all_nan<T>(m.cols));
+    const auto info = multiply_inspect(ctx, transposed(a), x_there, y);
+    const auto promised = multiply_inspect(ctx, transposed(a), x_there, y, {.values_stay = true});
+    multiply(ctx, info, transposed(a), x_there, y);
+    const auto fetched = host_vector(y);
+    multiply(ctx, promised, transposed(a), x_there, y);
+    EXPECT_TRUE(same(host_vector(y), fetched)); // the same sums in the same order
+    scale(ctx, 4, a);
+    multiply(ctx, info, transposed(a), x_there, y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(4, TypeParam::host_csr(m), true, x)));
   });
 }
 

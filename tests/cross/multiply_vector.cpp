@@ -10,7 +10,7 @@ TYPED_TEST_SUITE(MultiplyVector, all_configs, config_name);
 TYPED_TEST(MultiplyVector, Plain) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().col, 1);
@@ -23,7 +23,7 @@ TYPED_TEST(MultiplyVector, Plain) {
 TYPED_TEST(MultiplyVector, Inspected) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().col, 2);
@@ -43,15 +43,16 @@ TYPED_TEST(MultiplyVector, Inspected) {
 TYPED_TEST(MultiplyVector, ScaledWithAddend) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().col, 3);
     const auto z = random_vector<T>(host.shape().row, 4);
     const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, scaled(-1.75, a), x_there, scaled(0.3, z_there), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(-1.75, host, false, x, 0.3, z)));
+    const double beta = scalar(0.3);
+    multiply(ctx, scaled(-1.75, a), x_there, scaled(beta, z_there), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(-1.75, host, false, x, beta, z)));
     multiply(ctx, a, scaled(2.5, x_there), z_there, y); // beta 1
     EXPECT_TRUE(within(host_vector(y), expected_product(2.5, host, false, x, 1, z)));
     multiply(ctx, scaled(3, a), scaled(0.5, x_there), y);
@@ -66,21 +67,22 @@ TYPED_TEST(MultiplyVector, ScaledWithAddend) {
 TYPED_TEST(MultiplyVector, AddendIsResult) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().col, 5);
     const auto z = random_vector<T>(host.shape().row, 6);
     auto y = TypeParam::put(z);
-    multiply(ctx, scaled(0.7, a), TypeParam::put(x), scaled(-1.2, y), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(0.7, host, false, x, -1.2, z)));
+    const double alpha = scalar(0.7), beta = scalar(-1.2);
+    multiply(ctx, scaled(alpha, a), TypeParam::put(x), scaled(beta, y), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(alpha, host, false, x, beta, z)));
   });
 }
 
 TYPED_TEST(MultiplyVector, BetaZeroDoesNotReadTheAddend) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().col, 7);
@@ -93,7 +95,7 @@ TYPED_TEST(MultiplyVector, BetaZeroDoesNotReadTheAddend) {
 TYPED_TEST(MultiplyVector, SpecialValuesInX) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = special_vector<T>(host.shape().col, 8);

@@ -52,18 +52,21 @@ TYPED_TEST_SUITE(WideOffsets, internal::on_engines<wide_on>, config_name);
 TYPED_TEST(WideOffsets, Multiply) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TestFixture::for_each_matrix([&](const triplets&, const auto& host, const auto& a) {
-    const auto x = random_vector<T>(host.shape().col, 1), u = random_vector<T>(host.shape().row, 2);
-    auto y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, a, TypeParam::put(x), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
-    const auto info = multiply_inspect(ctx, a, TypeParam::put(x), y);
-    y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, info, a, TypeParam::put(x), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
-    auto v = TypeParam::put(all_nan<T>(host.shape().col));
-    multiply(ctx, transposed(a), TypeParam::put(u), v);
-    EXPECT_TRUE(within(host_vector(v), expected_product(1, host, true, u)));
+  TypeParam::for_each_value_kind([&] {
+    TestFixture::for_each_matrix([&](const triplets&, const auto& host, const auto& a) {
+      const auto x = random_vector<T>(host.shape().col, 1),
+                 u = random_vector<T>(host.shape().row, 2);
+      auto y = TypeParam::put(all_nan<T>(host.shape().row));
+      multiply(ctx, a, TypeParam::put(x), y);
+      EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+      const auto info = multiply_inspect(ctx, a, TypeParam::put(x), y);
+      y = TypeParam::put(all_nan<T>(host.shape().row));
+      multiply(ctx, info, a, TypeParam::put(x), y);
+      EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+      auto v = TypeParam::put(all_nan<T>(host.shape().col));
+      multiply(ctx, transposed(a), TypeParam::put(u), v);
+      EXPECT_TRUE(within(host_vector(v), expected_product(1, host, true, u)));
+    });
   });
 }
 

@@ -34,8 +34,9 @@ std::vector<triplets> chunk_matrices() {
       spread("mixed 1 and 2", 1500, 3000, 2, 150)};
   for (const std::int64_t entries : {63, 64, 65, 127, 128, 129, 320}) {
     triplets m{std::to_string(entries) + " entries", 3, 70'000, {}, {}, {}};
+    random_source random(static_cast<std::uint64_t>(entries));
     for (std::int64_t k = 0; k < entries; ++k)
-      m.add(k < 5 ? 0 : 2, 211 * k % m.cols, 1.0 / static_cast<double>(k + 1));
+      m.add(k < 5 ? 0 : 2, 211 * k % m.cols, random.value());
     result.push_back(std::move(m));
   }
   return result;
@@ -54,6 +55,9 @@ protected:
       SCOPED_TRACE(std::string(C::engine::name) + ": " + m.name);
       run(m);
     }
+  }
+  template <class F> static void for_each_sum(F f) {
+    C::for_each_value_kind([&] { for_each_packed(f); });
   }
 };
 TYPED_TEST_SUITE(PackedCsr, all_configs, config_name);
@@ -74,11 +78,11 @@ TYPED_TEST(PackedCsr, ThereAndBack) {
 
 TYPED_TEST(PackedCsr, CopiesAreTheSame) {
   const auto& ctx = TypeParam::context();
-  const host_context host_ctx;
+  const host_context host_ctx({1});
   TestFixture::for_each_packed([&](const auto& host, const auto&, const auto& packed) {
     const auto there = copy_to(host_ctx, packed);
     EXPECT_TRUE(same_matrix(to_csr(host_ctx, there), host));
-    // Made on the host and carried over: the same chunks, byte for byte.
+    // Made by one thread of the host and carried over: the same chunks, byte for byte.
     const auto made_here = to_packed_csr(host_ctx, host);
     const auto carried = copy_to(ctx, made_here);
     EXPECT_EQ(host_vector(carried.view().columns()), host_vector(packed.view().columns()));
@@ -93,40 +97,47 @@ TYPED_TEST(PackedCsr, CopiesAreTheSame) {
   });
 }
 
+TYPED_TEST(PackedCsr, Multiplies) {
+  using T = typename TypeParam::value;
+  TestFixture::for_each_sum([&](const auto& host, const auto&, const auto& packed) {
+    const auto x = random_vector<T>(host.shape().col, 1);
+    auto y = TypeParam::put(all_nan<T>(host.shape().row));
+    multiply(TypeParam::context(), packed, TypeParam::put(x), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+  });
+}
+
 TYPED_TEST(PackedCsr, HasTheBitsOfCsr) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   TestFixture::for_each_packed([&](const auto& host, const auto& a, const auto& packed) {
-    const auto x = random_vector<T>(host.shape().col, 1);
-    const auto x_there = TypeParam::put(x);
-    auto y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, packed, x_there, y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
-    auto of_csr = TypeParam::put(all_nan<T>(host.shape().row));
-    const auto info = multiply_inspect(ctx, a, x_there, of_csr);
-    multiply(ctx, info, a, x_there, of_csr);
-    EXPECT_TRUE(same(same_nan(host_vector(y)), same_nan(host_vector(of_csr))));
+    const auto x = TypeParam::put(random_vector<T>(host.shape().col, 1));
+    const auto z = random_vector<T>(host.shape().row, 4);
+    auto y = TypeParam::put(z), of_csr = TypeParam::put(z);
+    const auto info = multiply_inspect(ctx, a, x, of_csr);
+    for (const double beta : {0.0, -1.2}) {
+      multiply(ctx, scaled(0.7, packed), x, scaled(beta, y), y);
+      multiply(ctx, info, scaled(0.7, a), x, scaled(beta, of_csr), of_csr);
+      EXPECT_TRUE(same(same_nan(host_vector(y)), same_nan(host_vector(of_csr)))) << beta;
+    }
   });
 }
 
 TYPED_TEST(PackedCsr, ScaledWithAddend) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TestFixture::for_each_packed([&](const auto& host, const auto& a, const auto& packed) {
+  TestFixture::for_each_sum([&](const auto& host, const auto&, const auto& packed) {
     const auto x = random_vector<T>(host.shape().col, 3);
     const auto z = random_vector<T>(host.shape().row, 4);
     const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, scaled(-1.75, packed), x_there, scaled(0.3, z_there), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(-1.75, host, false, x, 0.3, z)));
+    const double alpha = scalar(0.7), beta = scalar(-1.2);
+    multiply(ctx, scaled(-1.75, packed), x_there, scaled(alpha, z_there), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(-1.75, host, false, x, alpha, z)));
     y = TypeParam::put(z);
-    multiply(ctx, scaled(0.7, packed), x_there, scaled(-1.2, y), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(0.7, host, false, x, -1.2, z)))
+    multiply(ctx, scaled(alpha, packed), x_there, scaled(beta, y), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(alpha, host, false, x, beta, z)))
         << "addend is the result";
-    auto of_csr = TypeParam::put(z);
-    const auto info = multiply_inspect(ctx, a, x_there, of_csr);
-    multiply(ctx, info, scaled(0.7, a), x_there, scaled(-1.2, of_csr), of_csr);
-    EXPECT_TRUE(same(same_nan(host_vector(y)), same_nan(host_vector(of_csr))));
     y = TypeParam::put(all_nan<T>(host.shape().row));
     multiply(ctx, scaled(2, packed), x_there, scaled(0, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(2, host, false, x)))
@@ -137,7 +148,7 @@ TYPED_TEST(PackedCsr, ScaledWithAddend) {
 TYPED_TEST(PackedCsr, SpecialValuesInX) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TestFixture::for_each_packed([&](const auto& host, const auto&, const auto& packed) {
+  TestFixture::for_each_sum([&](const auto& host, const auto&, const auto& packed) {
     const auto x = special_vector<T>(host.shape().col, 5);
     const auto z = special_vector<T>(host.shape().row, 6);
     auto y = TypeParam::put(z);
@@ -160,7 +171,7 @@ TYPED_TEST(PackedCsr, SeveralColumns) {
                                           {by_column, by_row, by_row, 2},
                                           {by_column, by_row, by_column, 1}};
   const auto& ctx = TypeParam::context();
-  TestFixture::for_each_packed([&](const auto& host, const auto&, const auto& packed) {
+  TestFixture::for_each_sum([&](const auto& host, const auto&, const auto& packed) {
     for (const std::int64_t columns : {1, 2, 3, 9, 17}) {
       if (columns > 3 && (host.size() + host.shape().row + host.shape().col) * columns > 300'000)
         continue;
@@ -209,66 +220,41 @@ TYPED_TEST(PackedCsr, RepeatsBitByBit) {
   });
 }
 
-TYPED_TEST(PackedCsr, ColumnsOf64Bits) {
+template <class E>
+using wide_columns_on = ::testing::Types<on<E, float, std::int64_t, std::int32_t>,
+                                         on<E, double, std::int64_t, std::int64_t>>;
+template <class C> class PackedCsrWide : public engine_test<C> {};
+TYPED_TEST_SUITE(PackedCsrWide, internal::on_engines<wide_columns_on>, config_name);
+
+TYPED_TEST(PackedCsrWide, ColumnsOf64Bits) {
   using T = typename TypeParam::value;
   using I = typename TypeParam::index;
   using O = typename TypeParam::offset;
-  if constexpr (sizeof(I) == 8) {
-    // Too wide for a vector x: there and back only. One chunk of each width, and a last one.
-    const auto& ctx = TypeParam::context();
-    const I apart[] = {3, 1000, I{1} << 20, I{1} << 40, 7};
-    std::vector<I> columns;
-    for (const I step : apart)
-      for (I k = 0; k < 64; ++k) columns.push_back((step / 8 + 1) * (step == 7 ? k % 7 : k));
-    columns.resize(4 * 64 + 3);
-    csr<T, I, O> a(host_context(), {2, I{1} << 50}, static_cast<O>(columns.size()));
-    a.rowptr()[0] = 0;
-    a.rowptr()[1] = 100;
-    a.rowptr()[2] = a.size();
-    std::copy(columns.begin(), columns.end(), a.colind().begin());
-    std::fill(a.values().begin(), a.values().end(), T{1});
-    const auto packed = to_packed_csr(ctx, copy_to(ctx, a));
-    EXPECT_NO_THROW(check(ctx, packed));
-    EXPECT_TRUE(same_matrix(to_csr(ctx, packed), a));
-    std::vector<int> widths;
-    for (const auto& chunk : host_vector(packed.view().chunks()))
-      widths.push_back(chunk.log_width());
-    EXPECT_EQ(widths, (std::vector<int>{0, 1, 2, 3, 0}));
-  }
-}
-
-template <class C> class PackedCsrKernels : public engine_test<C> {};
-TYPED_TEST_SUITE(PackedCsrKernels, few_configs, config_name);
-
-/// Each kernel of the device, forced; on the host it makes no difference.
-TYPED_TEST(PackedCsrKernels, Forced) {
-  using T = typename TypeParam::value;
-  using I = typename TypeParam::index;
-  using O = typename TypeParam::offset;
-  constexpr space where = TypeParam::memory_space;
+  // Too wide for a vector x: there and back only. One chunk of each width, and a last one.
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
-    const auto host = TypeParam::host_csr(m);
-    const auto packed = to_packed_csr(ctx, TypeParam::put_csr(m));
-    const auto v = packed.view();
-    const auto x = special_vector<T>(m.cols, 10);
-    const auto x_there = TypeParam::put(x);
-    const auto want = expected_product(1, host, false, x);
-    for (const int lanes : {0, 1, 2, 4, 8, 16, 32}) { // 0: split tiles, found in the call
-      SCOPED_TRACE(std::to_string(lanes) + " lanes");
-      spmv_kernel kernel;
-      if (lanes > 0) kernel = {spmv_method::rows, lanes};
-      const packed_csr_view<const T, I, O, where> forced(v.values().data(), v.rowptr().data(),
-                                                         v.chunks(), v.columns(), v.shape(),
-                                                         v.size(), v.order(), {kernel, {}, {}});
-      auto y = TypeParam::put(all_nan<T>(m.rows));
-      multiply(ctx, forced, x_there, y);
-      EXPECT_TRUE(within(host_vector(y), want));
-    }
-  });
+  const I apart[] = {3, 1000, I{1} << 20, I{1} << 40, 7};
+  std::vector<I> columns;
+  for (const I step : apart)
+    for (I k = 0; k < 64; ++k) columns.push_back((step / 8 + 1) * (step == 7 ? k % 7 : k));
+  columns.resize(4 * 64 + 3);
+  csr<T, I, O> a(host_context(), {2, I{1} << 50}, static_cast<O>(columns.size()));
+  a.rowptr()[0] = 0;
+  a.rowptr()[1] = 100;
+  a.rowptr()[2] = a.size();
+  std::copy(columns.begin(), columns.end(), a.colind().begin());
+  std::fill(a.values().begin(), a.values().end(), T{1});
+  const auto packed = to_packed_csr(ctx, copy_to(ctx, a));
+  EXPECT_NO_THROW(check(ctx, packed));
+  EXPECT_TRUE(same_matrix(to_csr(ctx, packed), a));
+  std::vector<int> widths;
+  for (const auto& chunk : host_vector(packed.view().chunks())) widths.push_back(chunk.log_width());
+  EXPECT_EQ(widths, (std::vector<int>{0, 1, 2, 3, 0}));
 }
 
-TYPED_TEST(PackedCsrKernels, ManyEvenRows) {
+template <class C> class PackedCsrRows : public engine_test<C> {};
+TYPED_TEST_SUITE(PackedCsrRows, few_configs, config_name);
+
+TYPED_TEST(PackedCsrRows, ManyEvenRows) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   // In numbers that make a large device choose lanes by their length.

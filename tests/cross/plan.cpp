@@ -32,7 +32,7 @@ protected:
 TYPED_TEST_SUITE(Plan, all_configs, config_name);
 
 TYPED_TEST(Plan, EveryFormatMultiplies) {
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     for (const spmv_format format : formats) {
@@ -47,7 +47,7 @@ TYPED_TEST(Plan, EveryFormatMultiplies) {
 }
 
 TYPED_TEST(Plan, ChoosesAndExplains) {
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto op = plan(TypeParam::context(), a);
@@ -125,7 +125,7 @@ TYPED_TEST(Plan, TheEnvironmentForcesAFormat) {
 TYPED_TEST(Plan, SeveralVectors) {
   using block = dense_block<typename TypeParam::value>;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     for (const spmv_format format : formats) {
@@ -159,7 +159,7 @@ TYPED_TEST(Plan, SizesAreChecked) {
 TYPED_TEST(Plan, InTheBackground) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     plan_hints hints;
@@ -191,27 +191,29 @@ TYPED_TEST(Plan, InTheBackground) {
 }
 
 template <class C> class PlanOnHost : public engine_test<C> {};
-TYPED_TEST_SUITE(PlanOnHost, internal::values_on<host_engine>, config_name);
+TYPED_TEST_SUITE(PlanOnHost, host_value_configs, config_name);
 
 TYPED_TEST(PlanOnHost, Reordered) {
   using T = typename TypeParam::value;
-  for (const triplets& m : battery()) {
-    if (m.rows != m.cols) continue;
-    SCOPED_TRACE(m.name);
-    const auto a = TypeParam::host_csr(m);
-    plan_candidate chosen;
-    chosen.format = spmv_format::csr_k;
-    chosen.reordered = true;
-    chosen.csr_k = {2, 16, 0, 0};
-    const csr_view<const T> view = a.view();
-    const auto stored = detail::store(TypeParam::context(), chosen, view);
-    const auto x = random_vector<T>(m.cols, 1), z = random_vector<T>(m.rows, 2);
-    auto y = z;
-    detail::multiply_stored<T, index_t, offset_t, space::host>(
-        TypeParam::context(), stored, T(2), detail::as_columns(vector_view<const T>(x)), T(-1),
-        detail::as_columns(vector_view<const T>(y)), detail::as_columns(vector_view<T>(y)));
-    EXPECT_TRUE(within(y, expected_product(2, a, false, x, -1, z)));
-  }
+  TypeParam::for_each_value_kind([&] {
+    for (const triplets& m : battery()) {
+      if (m.rows != m.cols) continue;
+      SCOPED_TRACE(m.name);
+      const auto a = TypeParam::host_csr(m);
+      plan_candidate chosen;
+      chosen.format = spmv_format::csr_k;
+      chosen.reordered = true;
+      chosen.csr_k = {2, 16, 0, 0};
+      const csr_view<const T> view = a.view();
+      const auto stored = detail::store(TypeParam::context(), chosen, view);
+      const auto x = random_vector<T>(m.cols, 1), z = random_vector<T>(m.rows, 2);
+      auto y = z;
+      detail::multiply_stored<T, index_t, offset_t, space::host>(
+          TypeParam::context(), stored, T(2), detail::as_columns(vector_view<const T>(x)), T(-1),
+          detail::as_columns(vector_view<const T>(y)), detail::as_columns(vector_view<T>(y)));
+      EXPECT_TRUE(within(y, expected_product(2, a, false, x, -1, z)));
+    }
+  });
 }
 
 } // namespace

@@ -16,7 +16,7 @@ TYPED_TEST_SUITE(SpGEMMFew, few_configs, config_name);
 TYPED_TEST(SpGEMM, Squares) {
   const auto& ctx = TypeParam::context();
   int tried = 0;
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     if (m.rows != m.cols || product_count(m, m) > most_products) return;
     ++tried;
     const auto host = TypeParam::host_csr(m);
@@ -32,7 +32,7 @@ TYPED_TEST(SpGEMM, Squares) {
 TYPED_TEST(SpGEMM, WithTheirTransposes) {
   const auto& ctx = TypeParam::context();
   int tried = 0;
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     if (product_count(m, exchanged(m)) <= most_products) {
@@ -53,7 +53,7 @@ TYPED_TEST(SpGEMM, WithTheirTransposes) {
 
 TYPED_TEST(SpGEMM, WithOthersOnEitherSide) {
   const auto& ctx = TypeParam::context();
-  TypeParam::for_each_matrix([&](const triplets& m) {
+  TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     for (const std::int64_t width : {std::int64_t{1}, std::int64_t{70}, std::int64_t{30'000}}) {
@@ -165,36 +165,44 @@ TYPED_TEST(SpGEMMFew, EstimateIsAnUpperBound) {
 TYPED_TEST(SpGEMMFew, RowsOfEverySize) {
   // Few and many products, narrow and wide spans: every accumulator of every engine.
   const auto& ctx = TypeParam::context();
-  for (const std::int64_t a_row : {1, 2, 3, 5, 20, 300})
-    for (const std::int64_t b_row : {1, 2, 4, 33, 500})
-      for (const std::int64_t cols : {64, 4000, 5000, 70'000, 3'000'000}) {
-        if (a_row * b_row > 30'000) continue;
-        SCOPED_TRACE(std::to_string(a_row) + " x " + std::to_string(b_row) + " products over " +
-                     std::to_string(cols) + " columns");
-        const auto a = random_matrix(12, 600, a_row, 9), b = random_matrix(600, cols, b_row, 10);
-        const auto c = multiply(ctx, TypeParam::put_csr(a), TypeParam::put_csr(b));
-        EXPECT_TRUE(is_product(c, expected_sparse(TypeParam::host_csr(a), TypeParam::host_csr(b))));
-      }
+  TypeParam::for_each_value_kind([&] {
+    for (const std::int64_t a_row : {1, 2, 3, 5, 20, 300})
+      for (const std::int64_t b_row : {1, 2, 4, 33, 500})
+        for (const std::int64_t cols : {64, 4000, 5000, 70'000, 3'000'000}) {
+          if (a_row * b_row > 30'000) continue;
+          SCOPED_TRACE(std::to_string(a_row) + " x " + std::to_string(b_row) + " products over " +
+                       std::to_string(cols) + " columns");
+          const auto a = random_matrix(12, 600, a_row, 9), b = random_matrix(600, cols, b_row, 10);
+          const auto c = multiply(ctx, TypeParam::put_csr(a), TypeParam::put_csr(b));
+          EXPECT_TRUE(
+              is_product(c, expected_sparse(TypeParam::host_csr(a), TypeParam::host_csr(b))));
+        }
+  });
 }
 
 TYPED_TEST(SpGEMMFew, HugeRowsAreShared) {
   const auto& ctx = TypeParam::context();
-  for (const char* name : {"one huge row", "huge first and last row"}) {
-    SCOPED_TRACE(name);
-    const triplets& m = battery_matrix(name);
-    const auto b = random_matrix(m.cols, 100'000, 2, 11);
-    const auto a_there = TypeParam::put_csr(m), b_there = TypeParam::put_csr(b);
-    const auto c = multiply(ctx, a_there, b_there);
-    EXPECT_NO_THROW(check(ctx, c));
-    EXPECT_TRUE(is_product(c, expected_sparse(TypeParam::host_csr(m), TypeParam::host_csr(b))));
-    auto info = multiply_compute(ctx, a_there, b_there);
-    auto d = copy_to(ctx, c);
-    for (int times = 0; times < 2; ++times) {
-      fill(ctx, -7, d.values());
-      multiply_fill(ctx, info, a_there, b_there, d);
-      EXPECT_TRUE(same_matrix(d, copy_to(default_context<space::host>(), c)));
+  TypeParam::for_each_value_kind([&] {
+    for (const char* name : {"one huge row", "huge first and last row"}) {
+      SCOPED_TRACE(name);
+      const triplets& m = battery_matrix(name);
+      const auto b = random_matrix(m.cols, 100'000, 2, 11);
+      const auto a_there = TypeParam::put_csr(m), b_there = TypeParam::put_csr(b);
+      const auto c = multiply(ctx, a_there, b_there);
+      EXPECT_NO_THROW(check(ctx, c));
+      EXPECT_TRUE(is_product(c, expected_sparse(TypeParam::host_csr(m), TypeParam::host_csr(b))));
+      auto info = multiply_compute(ctx, a_there, b_there);
+      auto d = copy_to(ctx, c);
+      for (const bool again : {false, true}) {
+        fill(ctx, -7, d.values());
+        if (again)
+          multiply_refill(ctx, info, a_there, b_there, d);
+        else
+          multiply_fill(ctx, info, a_there, b_there, d);
+        EXPECT_TRUE(same_matrix(d, copy_to(default_context<space::host>(), c)));
+      }
     }
-  }
+  });
 }
 
 TEST(SpGEMMRows, TheAccumulatorChangesNoBit) {

@@ -178,8 +178,12 @@ TYPED_TEST(Fault, Multiply) {
 TYPED_TEST(Fault, Structure) {
   const auto& ctx = TypeParam::context();
   TestFixture::expect_survives("transpose", 3, [&](auto& o) { (void)transpose(ctx, o.a); });
-  TestFixture::expect_survives("transpose into", 0, [&](auto& o) {
-    transpose(ctx, transpose_inspect(o.a, o.result), o.a, o.result.view());
+  TestFixture::expect_survives("transpose into", 0,
+                               [&](auto& o) { transpose(ctx, o.a, o.result.view()); });
+  TestFixture::expect_survives("transpose, inspected", 3, [&](auto& o) {
+    const auto info = transpose_inspect(ctx, o.a, o.result);
+    transpose(ctx, info, o.a, o.result.view());
+    transpose_refill(ctx, info, o.a, o.result);
   });
   TestFixture::expect_survives("coo to csr", 3, [&](auto& o) { (void)to_csr(ctx, o.t); });
   TestFixture::expect_survives("coo to csc", 3, [&](auto& o) { (void)to_csc(ctx, o.t); });
@@ -205,10 +209,14 @@ TYPED_TEST(Fault, Add) {
   TestFixture::expect_survives("wide", 3,
                                [&](auto& o) { (void)add_wide(ctx, transposed(o.a), o.result); });
   TestFixture::expect_survives("phases", 3, [&](auto& o) {
-    const auto info = add_compute(ctx, o.a, o.c);
+    const auto info = add_inspect(ctx, o.a, o.c);
     typename TestFixture::rows_t c(ctx, info.shape(), info.nnz());
-    add_fill(ctx, info, o.a, o.c, c);
+    add_compute(ctx, info, o.a, o.c, c);
+    add(ctx, o.a, o.c, c.view());
   });
+  TestFixture::expect_survives("into an owner", 3,
+                               [&](auto& o) { add(ctx, transposed(o.a), o.result, o.result); });
+  TestFixture::expect_survives("by columns", 3, [&](auto& o) { add(ctx, o.a, o.c, o.c); });
   TestFixture::expect_survives("in place", 3, [&](auto& o) {
     auto c = add(ctx, o.a, o.c);
     add_to(ctx, o.a, c);
@@ -284,7 +292,19 @@ TYPED_TEST(Fault, SparseProducts) {
     auto counted = multiply_compute(ctx, o.a, transposed(o.a));
     typename TestFixture::rows_t c(ctx, counted.shape(), counted.nnz());
     multiply_fill(ctx, counted, o.a, transposed(o.a), c);
-    multiply_fill(ctx, counted, o.a, transposed(o.a), c);
+    multiply_refill(ctx, counted, o.a, transposed(o.a), c);
+    multiply_symbolic_fill(ctx, counted, o.a, transposed(o.a), c);
+  });
+  TestFixture::expect_survives("into an owner", 3,
+                               [&](auto& o) { multiply(ctx, transposed(o.a), o.a, o.result); });
+  TestFixture::expect_survives("into columns", 3,
+                               [&](auto& o) { multiply(ctx, o.a, transposed(o.a), o.c); });
+  TestFixture::expect_survives("galerkin in phases", 6, [&](auto& o) {
+    const auto middle = multiply(ctx, o.a, transposed(o.a));
+    const auto kept = galerkin_compute(ctx, transposed(o.a), middle, o.a);
+    typename TestFixture::rows_t c(ctx, kept.shape(), kept.nnz());
+    galerkin_fill(ctx, kept, transposed(o.a), middle, o.a, c);
+    galerkin_refill(ctx, kept, transposed(o.a), middle, o.a, c);
   });
   for (const bool again : {false, true}) {
     typename TestFixture::rows_t c(ctx, info.shape(), info.nnz());
@@ -297,7 +317,10 @@ TYPED_TEST(Fault, SparseProducts) {
       ASSERT_LT(failures, 1000);
       const failing_allocator hook(failures);
       try {
-        multiply_fill(ctx, own, scaled(2, rows), transposed(rows), c);
+        if (again)
+          multiply_refill(ctx, own, scaled(2, rows), transposed(rows), c);
+        else
+          multiply_fill(ctx, own, scaled(2, rows), transposed(rows), c);
         break;
       } catch (const out_of_memory&) {
         allowed = -1;
@@ -380,6 +403,9 @@ TYPED_TEST(Fault, LargeMatrices) {
       {"wide rows", [&] { (void)multiply(ctx, a, wide); }},
       {"wide rows by sorting", [&] { (void)multiply(ctx, a, wide, by_sorting); }},
       {"multiply_compute", [&] { (void)multiply_compute(ctx, a, tall); }},
+      {"transpose_inspect", [&] { (void)transpose_inspect(ctx, a, other); }},
+      {"multiply transposed, inspected",
+       [&] { multiply(ctx, multiply_inspect(ctx, transposed(a), u, v), transposed(a), u, v); }},
       {"ell_csr", [&] { multiply(ctx, to_ell_csr(ctx, a), x, y); }},
       {"packed_csr", [&] { multiply(ctx, to_packed_csr(ctx, a), x, y); }},
       {"csr_k", [&] { multiply(ctx, to_csr_k(ctx, a), x, y); }},

@@ -1,5 +1,9 @@
 // Binsparse in HDF5: matrices and vectors come back as they were; files made by the writer and then
 // changed. Files of other programs are in odd/.
+#include <sys/resource.h>
+
+#include <lacuna/gen/generate.hpp>
+
 #include "io/binary.hpp"
 
 namespace lacuna::test {
@@ -141,6 +145,38 @@ TEST_F(BinsparseFile, RefusesDamagedFiles) {
   for (auto at = claims.find(five); at != std::string::npos; at = claims.find(five, at + 8))
     claims.replace(at, 8, huge);
   expect_refused(file(claims), "");
+}
+
+TEST_F(BinsparseFile, FilesThatCannotGrowAreRefusedBefore) {
+  const auto& ctx = host_engine::context();
+  const scratch_folder folder;
+  const auto a = gen::generate<double, int, int>(ctx, "poisson2d:n=100");
+  struct limit {
+    rlimit before{};
+    explicit limit(rlim_t bytes) {
+      getrlimit(RLIMIT_FSIZE, &before);
+      const rlimit low{bytes, before.rlim_max};
+      setrlimit(RLIMIT_FSIZE, &low);
+    }
+    ~limit() { setrlimit(RLIMIT_FSIZE, &before); }
+  };
+  const auto words = [&](rlim_t bytes, const std::string& path) -> std::string {
+    const limit guard(bytes);
+    try {
+      io::write(ctx, path, a);
+    } catch (const error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const std::string path = folder / "a.bsp.h5";
+  for (const rlim_t bytes : {1000, 100000})
+    EXPECT_EQ(words(bytes, path), "cannot write " + path + ": File too large");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  std::filesystem::create_symlink("/dev/full", folder / "full.bsp.h5");
+  EXPECT_EQ(words(RLIM_INFINITY, folder / "full.bsp.h5"),
+            "cannot write " + folder / "full.bsp.h5" +
+                ": this format needs a file, not a pipe or a device");
 }
 
 } // namespace

@@ -23,6 +23,11 @@ constexpr bool has_zstd() { return true; }
 #else
 constexpr bool has_zstd() { return false; }
 #endif
+#ifdef LACUNA_HAS_BZIP2
+constexpr bool has_bzip2() { return true; }
+#else
+constexpr bool has_bzip2() { return false; }
+#endif
 #ifdef LACUNA_HAS_HDF5
 constexpr bool has_hdf5() { return true; }
 #else

@@ -176,10 +176,9 @@ TEST(MatrixMarketText, DuplicatesAsAskedFor) {
       folder.with("d.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1\n2 2 5\n"
                            "% c\n1 1 2\n1 1 4\n");
   EXPECT_EQ(io::read_csr<double>(ctx, file).values()[0], 7);
-  EXPECT_EQ(io::read_csr<double>(ctx, file, {.duplicates = io::duplicate_rule::last}).values()[0],
-            4);
+  EXPECT_EQ(io::read_csr<double>(ctx, file, {.duplicates = duplicates::last}).values()[0], 4);
   try {
-    io::read<double>(ctx, file, {.duplicates = io::duplicate_rule::error});
+    io::read<double>(ctx, file, {.duplicates = duplicates::error});
     FAIL();
   } catch (const bad_input& e) {
     EXPECT_EQ(e.line(), 6);

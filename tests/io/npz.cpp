@@ -200,7 +200,7 @@ TEST_F(NpzFile, ReadsDeflatedMembersIfZlibIsThere) {
   EXPECT_EQ(entries_of(with_data({"data.npy", data, deflated(data), 8})), "0,0=1 0,2=2 1,1=3");
   expect_refused(with_data({"data.npy", data, "\7\7\7\7", 8}), "damaged");
   expect_refused(with_data({"data.npy", data, deflated(data).substr(0, 20), 8}), "cut off");
-  expect_refused(with_data({"data.npy", data, deflated(data), 8, 0, 90}), "were promised");
+  expect_refused(with_data({"data.npy", data, deflated(data), 8, 0, 90}), "its header asks for 24");
   expect_refused(with_data({"data.npy", data, deflated(data + "x"), 8}), "there are more");
   expect_refused(with_data({"data.npy", data, deflated(data), 8, 0, 4000000000U}), "cannot become");
 }
@@ -234,6 +234,47 @@ TEST_F(NpzFile, RefusesArraysThatDisagree) {
   refused({"indptr.npy", list(integers{1, 2, 3})}, "indptr.npy[0] is 1");
   refused({"data.npy", list(reals{1, 2})}, "2 values for 3 entries");
   refused({"data.npy", npy("<f8", "(3, 1)", bytes_of(reals{1, 2, 3}))}, "has 2 dimensions");
+}
+
+TEST_F(NpzFile, ComparesHeadersBeforeItInflates) {
+  if (!has_zlib()) GTEST_SKIP() << "this build lacks zlib";
+  const std::int64_t claimed = std::int64_t{1} << 29;
+  // The header is right for the size that the archive tells; nothing behind it is ever looked at.
+  const auto header = [&](const std::string& descr) {
+    return npy(descr, "(" + std::to_string(claimed) + ",)", "");
+  };
+  const auto member_of = [&](const std::string& name, const std::string& descr, int bytes) {
+    const std::string h = header(descr);
+    const std::string packed = deflated(h) + std::string(5 << 20, '\0');
+    return member{
+        name, h, packed,
+        8,    0, static_cast<std::uint32_t>(static_cast<std::int64_t>(h.size()) + bytes * claimed)};
+  };
+  expect_refused(file(csr_file({member_of("indices.npy", "<i4", 4)})),
+                 "indptr.npy ends at 3, there are 536870912 entries");
+  expect_refused(file(csr_file({member_of("data.npy", "|i1", 1)})),
+                 "536870912 values for 3 entries");
+  expect_refused(file(csr_file({member_of("indptr.npy", "<i4", 4)})),
+                 "indptr.npy has 536870912 elements, the shape asks for 3");
+  expect_refused<unsupported>(file(csr_file({member_of("shape.npy", "<i4", 4)})),
+                              "536870912 dimensions");
+}
+
+TEST_F(NpzFile, RefusesIntegersThatNoDoubleIs) {
+  const auto with_data = [&](const std::string& descr, const std::string& bytes) {
+    return file(csr_file({{"data.npy", npy(descr, "(3,)", bytes)}}));
+  };
+  const std::int64_t most = std::int64_t{1} << 53;
+  expect_refused(with_data("<i8", bytes_of(std::vector<std::int64_t>{1, -most - 1, 3})),
+                 "data.npy[1] is -9007199254740993, which no double is");
+  expect_refused(with_data("<u8", bytes_of(std::vector<std::uint64_t>{1, 2, UINT64_MAX})),
+                 "data.npy[2] is 18446744073709551615, which no double is");
+  const auto exact = io::read_csr<double>(
+      host_engine::context(),
+      with_data("<i8", bytes_of(std::vector<std::int64_t>{most, -2 * most - 4, INT64_MIN})));
+  EXPECT_EQ(exact.values()[0], 0x1p53);
+  EXPECT_EQ(exact.values()[1], -0x1p54 - 4);
+  EXPECT_EQ(exact.values()[2], -0x1p63);
 }
 
 TEST_F(NpzFile, RefusesDamagedArrays) {

@@ -164,5 +164,43 @@ TEST_F(RutherfordBoeing, SurvivesEveryCutAndEveryChangedByte) {
     }
 }
 
+template <class C> class WrittenRutherfordBoeing : public ::testing::Test {};
+TYPED_TEST_SUITE(WrittenRutherfordBoeing, host_configs, config_name);
+
+TYPED_TEST(WrittenRutherfordBoeing, BringsEveryMatrixBack) { expect_round_trips<TypeParam>(".rb"); }
+
+TEST_F(RutherfordBoeing, WritesFieldsAndStructures) {
+  const auto& ctx = host_engine::context();
+  const scratch_folder folder;
+  const auto written = [&](const std::string& text, const io::write_options& o) {
+    io::write(ctx, folder / "b.rb", io::read_csr<double>(ctx, folder.with("a.mtx", text)), o);
+    const auto back = io::read<double>(ctx, folder / "b.rb");
+    EXPECT_EQ(back.about.values, o.values);
+    EXPECT_EQ(back.about.structure, o.structure);
+    return contents(folder / "b.rb");
+  };
+  const std::string head = "%%MatrixMarket matrix coordinate ";
+  EXPECT_EQ(written(head + "integer symmetric\n2 2 2\n1 1 -12\n2 1 3\n",
+                    {.values = io::field::integer,
+                     .structure = io::symmetry::symmetric,
+                     .comment = "a title\nmore"}),
+            "a title" + std::string(65, ' ') +
+                "LACUNA  \n"
+                "             3             1             1             1\n"
+                "isa                        2             2             2             0\n"
+                "(40I2)          (40I2)          (20I4)              \n"
+                " 1 3 3\n"
+                " 1 2\n"
+                " -12   3\n");
+  const std::string pattern =
+      written(head + "pattern general\n1 2 1\n1 2\n", {.values = io::field::pattern});
+  EXPECT_NE(pattern.find("\npra "), std::string::npos);
+  const std::string skew = written(head + "real skew-symmetric\n2 2 1\n2 1 0.1\n",
+                                   {.structure = io::symmetry::skew_symmetric});
+  EXPECT_NE(skew.find("\nrza "), std::string::npos);
+  EXPECT_NE(skew.find("\n   1.0000000000000001e-01\n"), std::string::npos) << skew;
+  EXPECT_FALSE(io::is_writable_name("a.rua")); // its name would be wrong for most matrices
+}
+
 } // namespace
 } // namespace lacuna::test

@@ -103,11 +103,21 @@ template <class T, class I, class O> struct operations {
     result.add(multiply_pattern(ctx, a, b));
     auto info = multiply_compute(ctx, a, b);
     csr<T, I, O, S> d(ctx, info.shape(), info.nnz());
+    multiply_fill(ctx, info, scaled(0.3, a), b, d);
+    result.add(d);
     for (int times = 0; times < 2; ++times) {
-      multiply_fill(ctx, info, scaled(0.3, a), b, d);
+      multiply_refill(ctx, info, scaled(0.3, a), b, d);
       result.add(d);
       EXPECT_TRUE(same(host_vector(d.values()), host_vector(c.values())));
     }
+    csc<T, I, O, S> by_columns;
+    multiply(ctx, scaled(0.3, a), b, by_columns);
+    result.add(by_columns.transpose());
+    const auto turned = transpose_inspect(ctx, a, a);
+    csr<T, I, O, S> t(ctx, turned.shape(), turned.nnz());
+    transpose(ctx, turned, a, t);
+    result.add(t);
+    EXPECT_TRUE(same(host_vector(t.values()), host_vector(transpose(ctx, a).values())));
     result.add(multiply_in_parts(ctx, a, b, {.memory_limit = 20'000'000}));
     return result;
   }
@@ -203,7 +213,7 @@ protected:
 private:
   static context<C::memory_space> another_context() {
     if constexpr (C::memory_space == space::host)
-      return C::context();
+      return host_context(host_options{.threads = C::context().threads()});
     else
       return context<C::memory_space>();
   }

@@ -7,7 +7,7 @@
 using namespace lacuna;
 
 extern const host_context ctx, host;
-extern csr<double> a, b, r, p, symmetric;
-extern const csr<double> a2, b2;
-extern std::vector<double> x, y, z;
-extern dense<double> X, Y;
+extern const device_context device;
+extern csr<double> a, b, rows;
+extern csr<double, std::int32_t, std::int32_t, space::device> a_there, b_there;
+extern std::vector<double> x, y, z, px, py;

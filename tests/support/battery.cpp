@@ -3,9 +3,23 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 
 namespace lacuna::test {
+namespace {
+
+value_kind in_use = value_kind::random;
+
+} // namespace
+
+with_values::with_values(value_kind kind) : before_(in_use) { in_use = kind; }
+with_values::~with_values() { in_use = before_; }
+value_kind values_in_use() { return in_use; }
+const char* name_of(value_kind kind) { return kind == value_kind::random ? "random" : "integers"; }
+double scalar(double number) {
+  return in_use == value_kind::random ? number : std::round(4 * number) / 4;
+}
 
 std::uint64_t random_source::bits() {
   std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
@@ -15,7 +29,9 @@ std::uint64_t random_source::bits() {
 }
 double random_source::uniform() { return static_cast<double>(bits() >> 11U) * 0x1p-53; }
 double random_source::value() {
-  const double magnitude = 0.5 + uniform();
+  // As many draws for either kind: patterns that are drawn in between stay the same.
+  const double u = uniform();
+  const double magnitude = in_use == value_kind::random ? 0.5 + u : (u < 0.5 ? 1 : 2);
   return (bits() & 1U) != 0 ? magnitude : -magnitude;
 }
 std::int64_t random_source::below(std::int64_t limit) {
@@ -171,6 +187,7 @@ triplets not_finite() {
 
 triplets wide_range() {
   auto a = where("huge and tiny values", 64, 64, [](auto i, auto j) { return (i ^ j) % 3 != 0; });
+  if (in_use == value_kind::integers) return a; // no sum of these is exact
   for (std::size_t k = 0; k < a.value.size(); ++k)
     a.value[k] *= std::pow(10.0, static_cast<double>(k % 31) - 15.0);
   return a;
@@ -235,8 +252,10 @@ std::vector<triplets> make_battery() {
 } // namespace
 
 const std::vector<triplets>& battery() {
-  static const std::vector<triplets> list = make_battery();
-  return list;
+  static std::optional<std::vector<triplets>> random, integers;
+  auto& list = in_use == value_kind::random ? random : integers;
+  if (!list) list = make_battery();
+  return *list;
 }
 
 const triplets& battery_matrix(std::string_view name) {

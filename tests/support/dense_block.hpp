@@ -71,6 +71,7 @@ public:
   }
   [[nodiscard]] index<std::int64_t> shape() const { return shape_; }
   [[nodiscard]] dense_view<const T> view() const { return {elements_.data(), shape_}; }
+  [[nodiscard]] const std::vector<T>& elements() const { return elements_; }
 
 private:
   dense_block(index<std::int64_t> shape, std::vector<T> elements)
@@ -84,8 +85,14 @@ template <class T, class I, class O>
 expected expected_product(double alpha, const csr<T, I, O>& a, bool transposed,
                           const dense_block<T>& x, double beta = 0,
                           const dense_block<T>* z = nullptr) {
-  return reference::multiply<T, I, O>(a.view(), x.view(), transposed, alpha, beta,
-                                      z != nullptr ? z->view() : dense_view<const T>());
+  auto result = reference::multiply<T, I, O>(a.view(), x.view(), transposed, alpha, beta,
+                                             z != nullptr ? z->view() : dense_view<const T>());
+  if (values_in_use() == value_kind::integers)
+    expect_exactly(result, alpha, beta,
+                   std::abs(alpha) * static_cast<double>(longest_line(a, transposed)) *
+                           largest(a.values()) * largest(x.elements()) +
+                       (z != nullptr ? std::abs(beta) * largest(z->elements()) : 0));
+  return result;
 }
 
 inline std::string describe(layout x, layout y, std::int64_t gap) {

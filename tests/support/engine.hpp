@@ -52,6 +52,20 @@ template <class Engine, class T, class I, class O> struct on {
       f(m);
     }
   }
+  /// Calls f, which computes sums, with integers in use and then with random numbers; these only
+  /// where columns and offsets are equally wide, for sums round alike with any width.
+  template <class F> static void for_each_value_kind(F f) {
+    for (const value_kind kind : {value_kind::integers, value_kind::random}) {
+      if (kind == value_kind::random && sizeof(I) != sizeof(O)) continue;
+      SCOPED_TRACE(name_of(kind));
+      const with_values in_use(kind);
+      f();
+    }
+  }
+  /// Both at once.
+  template <class F> static void for_each_sum(F f) {
+    for_each_value_kind([&] { for_each_matrix(f); });
+  }
 };
 
 /// "host_float_i32_o64"
@@ -90,6 +104,11 @@ using on_engines = typename std::conditional_t<has_cuda, join<List<host_engine>,
 using all_configs = internal::on_engines<internal::all_on>;
 using few_configs = internal::on_engines<internal::few_on>;
 using value_configs = internal::on_engines<internal::values_on>;
+
+/// For sources named device_…, which a build without CUDA leaves out.
+using device_configs = internal::few_on<cuda_engine>;
+/// For what only the host has: threads.
+using host_value_configs = internal::values_on<host_engine>;
 
 /// Base of typed tests.
 template <class C> class engine_test : public ::testing::Test {

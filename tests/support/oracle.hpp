@@ -1,5 +1,5 @@
 // What results are compared with, and how: the reference's value and a bound of its own for every
-// element. NaN must be met by NaN, an infinity by the same one.
+// element, 0 if integers are in use. NaN must be met by NaN, an infinity by the same one.
 #pragma once
 
 #include <cmath>
@@ -15,11 +15,47 @@ namespace lacuna::test {
 
 using reference::expected;
 
+/// The largest finite magnitude.
+template <class Numbers> double largest(const Numbers& v) {
+  double result = 0;
+  for (const double x : v)
+    if (std::isfinite(x)) result = std::max(result, std::abs(x));
+  return result;
+}
+/// The most entries that a row (if transposed, a column) has.
+template <class T, class I, class O>
+std::int64_t longest_line(const csr<T, I, O>& a, bool transposed = false) {
+  std::vector<std::int64_t> lengths(
+      static_cast<std::size_t>(transposed ? a.shape().col : a.shape().row));
+  for (std::int64_t i = 0; i < a.shape().row; ++i)
+    for (std::int64_t k = a.rowptr()[i]; k < a.rowptr()[i + 1]; ++k)
+      ++lengths[static_cast<std::size_t>(transposed ? a.colind()[k] : I(i))];
+  return lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+}
+
+/// What is computed from integers is exact: takes the bounds away. Throws unless no sum of them, in
+/// any order, rounds in float: alpha and beta multiples of 1/4, partial sums up to `most` < 2^22.
+void expect_exactly(expected& e, double alpha, double beta, double most);
+/// The same for one sum, if integers are in use.
+reference::expected_scalar exact_for_integers(reference::expected_scalar e, double most);
+/// The root of such a sum: its own rounding, whatever the number of terms.
+template <class T> reference::expected_scalar norm2_for_integers(reference::expected_scalar e) {
+  if (values_in_use() == value_kind::integers)
+    e.bound = 2 * double{std::numeric_limits<T>::epsilon()} * e.value;
+  return e;
+}
+
 /// alpha op(A) x + beta z with the bound of each element.
 template <class T, class I, class O>
 expected expected_product(double alpha, const csr<T, I, O>& a, bool transposed,
                           const std::vector<T>& x, double beta = 0, const std::vector<T>& z = {}) {
-  return reference::multiply<T, I, O>(a.view(), x, transposed, alpha, beta, z);
+  auto result = reference::multiply<T, I, O>(a.view(), x, transposed, alpha, beta, z);
+  if (values_in_use() == value_kind::integers)
+    expect_exactly(result, alpha, beta,
+                   std::abs(alpha) * static_cast<double>(longest_line(a, transposed)) *
+                           largest(a.values()) * largest(x) +
+                       std::abs(beta) * largest(z));
+  return result;
 }
 
 template <class T>

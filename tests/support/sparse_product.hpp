@@ -21,7 +21,16 @@ template <class T, class I, class O>
 reference::expected_matrix expected_sparse(const csr<T, I, O>& a, const csr<T, I, O>& b,
                                            double alpha = 1, bool a_transposed = false,
                                            bool b_transposed = false) {
-  return reference::multiply_sparse<T, I, O>(a.view(), b.view(), alpha, a_transposed, b_transposed);
+  auto c =
+      reference::multiply_sparse<T, I, O>(a.view(), b.view(), alpha, a_transposed, b_transposed);
+  if (values_in_use() == value_kind::integers) {
+    // An entry has a product for each entry of A's row, or several where B has duplicates.
+    const std::int64_t repeats = b.order().unique ? 1 : longest_line(b, b_transposed);
+    expect_exactly(c.entries, alpha, 0,
+                   std::abs(alpha) * largest(a.values()) * largest(b.values()) *
+                       static_cast<double>(longest_line(a, a_transposed) * repeats));
+  }
+  return c;
 }
 
 /// Sorted, unique, the reference's pattern, values within its bounds; in any space.

@@ -99,10 +99,11 @@ public:
   [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
   vector_view<T, S> view() { return {data_, size_}; }
   vector_view<const T, S> view() const { return {data_, size_}; }
-  operator vector_view<T, S>() & { return view(); } // NOLINT(google-explicit-constructor)
-  operator vector_view<const T, S>() const& {
-    return view();
-  } // NOLINT(google-explicit-constructor)
+  // NOLINTBEGIN(google-explicit-constructor)
+  operator vector_view<T, S>() & { return view(); }
+  operator vector_view<const T, S>() const& { return view(); }
+  operator vector_view<const T, S>() const&& = delete; // it would dangle
+  // NOLINTEND(google-explicit-constructor)
 
   T& operator[](std::int64_t i) requires(S == space::host) { return data_[i]; }
   const T& operator[](std::int64_t i) const requires(S == space::host) { return data_[i]; }

@@ -98,6 +98,7 @@ public:
   const_view_type view() const { return const_view_type(t_.view()); }
   operator view_type() & { return view(); }            // NOLINT(google-explicit-constructor)
   operator const_view_type() const& { return view(); } // NOLINT(google-explicit-constructor)
+  operator const_view_type() const&& = delete;         // it would dangle
 
   vector_view<T, S> values() { return t_.values(); }
   vector_view<const T, S> values() const { return t_.values(); }

@@ -34,6 +34,12 @@ public:
                      index<I> shape, N nnz, facts f = {})
       : values_(values), rowptr_(rowptr), colind_(colind), shape_(shape),
         nnz_(detail::integer<O>(nnz, "entries")), capacity_(nnz_), facts_(f) {}
+  /// Over pointers to other integers of the same width: long long is int64_t.
+  template <class P, class J, std::integral N>
+    requires(!std::is_same_v<P, detail::like<T, O>> || !std::is_same_v<J, detail::like<T, I>>)
+  constexpr csr_view(T* values, P* rowptr, J* colind, index<I> shape, N nnz, facts f = {})
+      : csr_view(values, detail::index_pointer<detail::like<T, O>>(rowptr),
+                 detail::index_pointer<detail::like<T, I>>(colind), shape, nnz, f) {}
   /// Over host ranges; throws size_mismatch if one is too short for the shape and nnz.
   template <std::ranges::contiguous_range V, std::ranges::contiguous_range R,
             std::ranges::contiguous_range C, std::integral N>
@@ -153,6 +159,7 @@ public:
   }
   operator view_type() & { return view(); }            // NOLINT(google-explicit-constructor)
   operator const_view_type() const& { return view(); } // NOLINT(google-explicit-constructor)
+  operator const_view_type() const&& = delete;         // it would dangle
 
   /// The three arrays, given away: rowptr, colind, values.
   std::tuple<array<O, S>, array<I, S>, array<T, S>> release() && {

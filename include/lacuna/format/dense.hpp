@@ -97,6 +97,7 @@ public:
   const_view_type view() const { return {values_.data(), shape_, layout_}; }
   operator view_type() & { return view(); }            // NOLINT(google-explicit-constructor)
   operator const_view_type() const& { return view(); } // NOLINT(google-explicit-constructor)
+  operator const_view_type() const&& = delete;         // it would dangle
 
   vector_view<T, S> values() { return values_.view(); }
   vector_view<const T, S> values() const { return values_.view(); }

@@ -1,11 +1,14 @@
-// Matrices and vectors from files, by their extension:
+// Matrices and vectors from files, pipes and standard input ("-"), by their first bytes or, where
+// these say nothing, their extension:
 //
-//   .mtx .mtx.gz .mtx.zst   Matrix Market; "-" is standard input
-//   .npz                    SciPy: csr, csc, coo, bsr
-//   .mat                    MATLAB, sparse or full: version 5 to 7, and 7.3 (needs HDF5)
-//   .bsp.h5                 Binsparse 0.1 (needs HDF5): CSR, CSC, COO, DMAT, DVEC
-//   .rb .rua .rsa …         Rutherford-Boeing and Harwell-Boeing
-//   .tar.gz                 a SuiteSparse archive: NAME/NAME.mtx (or .rb) of NAME.tar.gz
+//   .mtx             Matrix Market
+//   .npz .npy        SciPy: csr, csc, coo, bsr, dia; NumPy arrays
+//   .mat             MATLAB, sparse or full: version 4 to 7, and 7.3 (needs HDF5)
+//   .bsp.h5          Binsparse 0.1 (needs HDF5): CSR, CSC, COO, DMAT, DVEC
+//   .rb .rua .rsa …  Rutherford-Boeing and Harwell-Boeing
+//   .tar             an archive of such files, as SuiteSparse's: NAME/NAME.mtx of NAME.tar.gz
+//
+// .mtx, .rb and .tar may be compressed: .gz, .zst, .bz2.
 //
 //   auto [a, about] = io::read<double>(ctx, "bcsstk18.mtx.gz");   // widths chosen by the size
 //   auto b = io::read_csr<double>(ctx, "cage10.mtx");             // widths chosen by the caller
@@ -14,9 +17,10 @@
 // stay; of dense ones (Matrix Market array, full MATLAB, DMAT) what is not 0 becomes an entry.
 // Memory is bounded by the file's size, never by what its header claims. Whatever is wrong with
 // a file is bad_input with its name and, for text, line; complex values and formats that this
-// build cannot read are unsupported.
+// build cannot read are unsupported. Whole numbers that no double has (beyond 2^53) are bad_input.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -48,7 +52,18 @@ LACUNA_EXPORT file_triplets<T> read_triplets(const host_context& ctx, const std:
 template <class T, class I = index_t, class O = I>
 LACUNA_EXPORT csr<T, I, O> read_csr(const host_context& ctx, const std::string& path,
                                     const read_options& options = {});
-/// A matrix of one column or one row, sparse or not, as a dense vector.
+/// Real and imaginary parts: two matrices of the same pattern.
+template <class T> struct complex_file_matrix {
+  any_csr<T> real;
+  std::optional<any_csr<T>> imaginary; ///< nothing if the file's values are not complex
+  file_info about;
+};
+/// As read(), but complex values are kept, whatever the options say of them.
+template <class T>
+LACUNA_EXPORT complex_file_matrix<T> read_complex(const host_context& ctx, const std::string& path,
+                                                  const read_options& options = {});
+/// A matrix of one column or one row, sparse or not, as a dense vector; of .npy also an array of
+/// one dimension.
 template <class T>
 LACUNA_EXPORT array<T> read_vector(const host_context& ctx, const std::string& path,
                                    const read_options& options = {});
@@ -68,9 +83,10 @@ array<T> read_vector(const std::string& path, const read_options& options = {}) 
 }
 
 /// Unfolds symmetry, sorts, treats duplicates as the options say. Takes the entries' memory over.
+/// Throws unsupported if they are complex.
 template <class T>
 LACUNA_EXPORT any_csr<T> assemble(const host_context& ctx, file_triplets<T> entries,
-                                  duplicate_rule rule = duplicate_rule::sum);
+                                  duplicates rule = duplicates::sum);
 
 /// Whether read() and write() know this name's extension.
 LACUNA_EXPORT bool is_readable_name(const std::string& path);

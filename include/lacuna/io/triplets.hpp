@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <lacuna/core/array.hpp>
 #include <lacuna/format/common.hpp>
@@ -30,6 +31,10 @@ struct file_info {
   field values = field::real;
   symmetry structure = symmetry::general;
   std::string comment; ///< of the file, without comment signs; lines end in '\n'
+  /// Of a file that may hold several matrices (an archive, .mat, .npz of arrays, HDF5): which one
+  /// this is, and the names of what else is there.
+  std::string member = {};
+  std::vector<std::string> others = {};
 };
 
 /// Entries in the order of the file, 0-based and within the shape. Of a symmetric matrix one
@@ -38,7 +43,8 @@ template <class T, class I> struct triplets {
   index<I> shape;
   array<I> rowind;
   array<I> colind;
-  array<T> values; ///< empty if the field is pattern
+  array<T> values;         ///< empty if the field is pattern
+  array<T> imaginary = {}; ///< parts of complex values that are kept; else empty
 };
 
 template <class T> struct file_triplets {
@@ -47,13 +53,12 @@ template <class T> struct file_triplets {
   file_info about;
 };
 
-/// Entries with the same coordinate.
-enum class duplicate_rule { sum, last, error };
-/// What to make of complex values.
-enum class complex_rule { refuse, real, abs };
+/// What to make of complex values: throw unsupported, take the real part or the absolute value, or
+/// keep both parts (read_triplets and read_complex; a real matrix cannot hold them).
+enum class complex_rule { refuse, real, abs, keep };
 
 struct read_options {
-  duplicate_rule duplicates = duplicate_rule::sum;
+  lacuna::duplicates duplicates = lacuna::duplicates::sum; ///< entries with the same coordinate
   complex_rule complex = complex_rule::refuse;
   /// Which matrix of a file that holds several: a variable of a .mat file, a group of an HDF5
   /// file, a file of an archive. Empty: the only one, or the first, or the archive's own.

@@ -1,5 +1,5 @@
 // Matrices and vectors to files, in the format of the extension: .mtx, .mtx.gz, .mtx.zst, .npz,
-// .mat, .bsp.h5. All go through a temporary file in the same folder that is renamed when it is
+// .mat, .bsp.h5, .rb. All go through a temporary file in the same folder that is renamed when it is
 // complete and on disk: a full disk or a kill leaves nothing under the final name, or what was
 // there before. Numbers are written such that reading them gives the same bits.
 #pragma once
@@ -20,7 +20,8 @@ struct write_options {
   /// bit. Formats without this notion store all of it.
   symmetry structure = symmetry::general;
   std::string comment = {}; ///< for Matrix Market: one '%' line for each of its lines
-  std::function<void(std::int64_t done, std::int64_t total)> progress = {}; ///< in entries
+  /// Called now and then with entries written and entries in all, from one thread at a time.
+  std::function<void(std::int64_t done, std::int64_t total)> progress = {};
 };
 
 /// Throws error with the system's reason if the file cannot be written, bad_input if the extension
@@ -33,6 +34,16 @@ template <class T, class I, class O>
 void write(const host_context& ctx, const std::string& path, const csr<T, I, O>& a,
            const write_options& options = {}) {
   write(ctx, path, a.view(), options);
+}
+/// A complex matrix: real and imaginary parts of the same pattern. Of the options, `values` does
+/// not matter; hermitian stores the lower triangle of a matrix that is so.
+template <class T, class I, class O>
+LACUNA_EXPORT void write_complex(const host_context& ctx, const std::string& path,
+                                 csr_view<const T, I, O> real, csr_view<const T, I, O> imaginary,
+                                 const write_options& options = {});
+template <class T, class I, class O>
+void write(const std::string& path, const csr<T, I, O>& a, const write_options& options = {}) {
+  write(default_context<space::host>(), path, a.view(), options);
 }
 /// A Matrix Market array with one column, a Binsparse DVEC, or an n x 1 matrix of the other
 /// formats.

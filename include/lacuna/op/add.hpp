@@ -5,21 +5,29 @@
 //   auto c = add_wide(ctx, a, b);                              int64 offsets, beyond 2^31 entries
 //   add_to(ctx, scaled(2.0, a), c);                            C += 2 A, within C's pattern
 //
-// The phases of the C++ Sparse BLAS, for a result in memory of the caller's:
+//   add(ctx, a, b, c);                                         into memory of the caller's
 //
-//   const auto info = add_compute(ctx, a, b);                  counts; info.nnz()
-//   csr<T, I, O, S> c(ctx, info.shape(), info.nnz());
-//   add_fill(ctx, info, a, b, c);
+// The phases of the C++ Sparse BLAS, for a result whose size is not known:
+//
+//   const auto info = add_inspect(ctx, a, b, c);               counts; info.result_nnz()
+//   csr<T, I, O, S> c(ctx, info.result_shape(), info.result_nnz());
+//   add_compute(ctx, info, a, b, c);
+//
+// The context is optional. A result of the caller's is a csr or a csc, an owner or a view
+// (result.hpp says which sizes it may have), and shares no memory with A or B.
 //
 // C has an entry where A or B has one, also where they cancel. An entry of both is
 // round(round(alpha a) + round(beta b)), never fused, so that A + B and B + A have the same bits,
 // on every engine and for any number of threads. Rows that are not stated to be sorted and unique
 // are looked at; if they are not, a sorted copy is used in which duplicates are summed in stored
 // order. A transposed operand costs a transposed copy. Equal patterns are noticed: only values are
-// added then. O(nnz(A) + nnz(B) + rows); waits for the device.
+// added then. Of operands that differ in the width of their indices or offsets the narrower one is
+// copied into the wider types. O(nnz(A) + nnz(B) + rows); waits for the device.
 #pragma once
 
+#include <lacuna/op/cast.hpp>
 #include <lacuna/op/convert.hpp>
+#include <lacuna/op/result.hpp>
 
 namespace lacuna {
 
@@ -35,8 +43,8 @@ LACUNA_EXPORT csr<T, I, OC> add_csr(const host_context& ctx, T alpha, csr_view<c
 template <class T, class I, class O>
 LACUNA_EXPORT std::int64_t count_add(const host_context& ctx, csr_view<const T, I, O> a,
                                      csr_view<const T, I, O> b);
-/// Into c's three arrays. Throws bad_input, before it writes, if c has not as many entries as A +
-/// B.
+/// Into c's three arrays. Throws bad_input, before it writes, if A + B has not as many entries as
+/// c.
 template <class T, class I, class O>
 LACUNA_EXPORT void fill_add(const host_context& ctx, T alpha, csr_view<const T, I, O> a, T beta,
                             csr_view<const T, I, O> b, csr_view<T, I, O> c);
@@ -70,19 +78,17 @@ LACUNA_GPU_EXPORT void add_to_csr(const device_context& ctx, T alpha,
                                   csr_view<T, I, O, space::device> c);
 } // namespace gpu
 
-/// What add_compute found: all that a result's memory needs.
-template <class I, class O> class add_info {
-public:
-  add_info(index<I> shape, O nnz) : shape_(shape), nnz_(nnz) {}
-  [[nodiscard]] index<I> shape() const { return shape_; }
-  [[nodiscard]] O nnz() const { return nnz_; }
-
-private:
-  index<I> shape_;
-  O nnz_;
-};
-
 namespace detail {
+
+LACUNA_EXPORT std::string explain_sum(std::int64_t entries);
+
+/// What add_inspect found is the count alone: what it was made for.
+struct sum_inspection : inspection {
+  std::int64_t nnz = 0;
+  explicit sum_inspection(std::int64_t entries) : nnz(entries) {}
+  [[nodiscard]] std::string explain() const override { return explain_sum(nnz); }
+  [[nodiscard]] std::size_t bytes() const override { return 0; }
+};
 
 /// "add: C has 5000000000 entries, which 32-bit offsets cannot number; use add_wide"
 [[noreturn]] LACUNA_EXPORT void throw_too_many_entries(std::int64_t entries);
@@ -140,24 +146,33 @@ template <class A, class B> void require_same_shape(const char* op, const A& a, 
   require_same_size(op, "columns of A", a.cols(), "columns of B", b.cols());
 }
 
-/// OC: the offsets of C; void: those of A.
+/// OC: the offsets of C; void: the wider of A's and B's.
 template <class OC, space S, class A, class B>
 auto add_sparse(const context<S>& ctx, const A& a, const B& b) {
   const auto a_op = operand(a);
   const auto b_op = operand(b);
   using Op = decltype(a_op);
-  require_summands<S, Op, decltype(b_op)>();
+  using Other = decltype(b_op);
   using T = typename Op::scalar_type;
-  using I = typename Op::index_type;
-  using O = typename Op::offset_type;
-  using Offset = std::conditional_t<std::is_void_v<OC>, O, OC>;
-  require_same_shape("add", a_op, b_op);
-  const summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
-  const T alpha = static_cast<T>(a_op.alpha), beta = static_cast<T>(b_op.alpha);
-  if constexpr (S == space::host)
-    return cpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
-  else
-    return gpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
+  constexpr bool fit = are_in<S, Op, Other> && are_of<T, Other>;
+  require_same_space<S, Op, Other>();
+  require_same_value<T, Other>();
+  if constexpr (fit && !are_alike<Op, Other>) {
+    const widened<Op, Other> left(ctx, a_op);
+    const widened<Other, Op> right(ctx, b_op);
+    return add_sparse<OC>(ctx, left.operand(), right.operand());
+  } else if constexpr (fit) {
+    using I = typename Op::index_type;
+    using O = typename Op::offset_type;
+    using Offset = std::conditional_t<std::is_void_v<OC>, O, OC>;
+    require_same_shape("add", a_op, b_op);
+    const summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
+    const T alpha = static_cast<T>(a_op.alpha), beta = static_cast<T>(b_op.alpha);
+    if constexpr (S == space::host)
+      return cpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
+    else
+      return gpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
+  }
 }
 
 /// A csr or csc matrix, scaled or transposed or not; formats made for multiplication are none.
@@ -192,62 +207,138 @@ auto add_wide(const A& a, const B& b) {
   return add_wide(default_context<detail::operand_t<A>::memory_space>(), a, b);
 }
 
-/// Counts the entries of the sum; values are not read. Throws unsupported if they do not fit.
-template <space S, class A, class B>
-  requires(detail::are_summands<A, B>)
-auto add_compute(const context<S>& ctx, const A& a, const B& b) {
-  const auto a_op = detail::operand(a);
-  const auto b_op = detail::operand(b);
+namespace detail {
+
+/// Entries of the sum. Throws unsupported if they do not fit O.
+template <class T, class I, class O, space S>
+std::int64_t count_sum(const context<S>& ctx, const summand<T, I, O, S>& a,
+                       const summand<T, I, O, S>& b) {
+  std::int64_t nnz = 0;
+  if constexpr (S == space::host)
+    nnz = cpu::count_add<T, I, O>(ctx, a.view(), b.view());
+  else
+    nnz = gpu::count_add<T, I, O>(ctx, a.view(), b.view());
+  if (!fits<O>(nnz)) throw_too_many_entries(nnz);
+  return nnz;
+}
+
+/// nnz: as counted; negative: not yet.
+template <space S, class A, class B, class C>
+void sum_into(const context<S>& ctx, const char* op, std::int64_t nnz, const A& a, const B& b,
+              C&& c) {
+  auto a_op = operand(a);
+  auto b_op = operand(b);
   using Op = decltype(a_op);
-  detail::require_summands<S, Op, decltype(b_op)>();
+  using View = std::remove_cv_t<decltype(compressed_rows(mutable_view(std::forward<C>(c))))>;
+  require_summands<S, Op, decltype(b_op)>();
+  require_summands<S, Op, View>();
   using T = typename Op::scalar_type;
   using I = typename Op::index_type;
   using O = typename Op::offset_type;
-  detail::require_same_shape("add_compute", a_op, b_op);
-  const detail::summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
-  std::int64_t nnz = 0;
-  if constexpr (S == space::host)
-    nnz = cpu::count_add<T, I, O>(ctx, left.view(), right.view());
-  else
-    nnz = gpu::count_add<T, I, O>(ctx, left.view(), right.view());
-  if (!fits<O>(nnz)) detail::throw_too_many_entries(nnz);
-  return add_info<I, O>({static_cast<I>(a_op.rows()), static_cast<I>(a_op.cols())},
-                        static_cast<O>(nnz));
-}
-template <class A, class B>
-  requires(detail::are_summands<A, B>)
-auto add_compute(const A& a, const B& b) {
-  return add_compute(default_context<detail::operand_t<A>::memory_space>(), a, b);
-}
-
-/// All three arrays of C, an owner or a view with info.nnz() entries, which shares no memory with A
-/// or B. Values may have changed since add_compute, and patterns if the count is still the same:
-/// throws bad_input, and leaves C as it was, where it is not.
-template <space S, class I, class O, class A, class B, class C>
-void add_fill(const context<S>& ctx, const add_info<I, O>& info, const A& a, const B& b, C&& c) {
-  const auto a_op = detail::operand(a);
-  const auto b_op = detail::operand(b);
-  const auto to = detail::mutable_view(std::forward<C>(c));
-  using Op = decltype(a_op);
-  using T = typename Op::scalar_type;
-  detail::require_summands<S, Op, decltype(b_op)>();
-  detail::require_summands<S, Op, decltype(to)>();
-  detail::require_same_shape("add_fill", a_op, b_op);
-  detail::require_same_size("add_fill", "rows of C", to.shape().row, "rows of A", a_op.rows());
-  detail::require_same_size("add_fill", "columns of C", to.shape().col, "columns of A",
-                            a_op.cols());
-  detail::require_same_size("add_fill", "entries of C", to.size(), "entries counted", info.nnz());
-  const detail::summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
+  require_same_shape(op, a_op, b_op);
+  const index<std::int64_t> shape{a_op.rows(), a_op.cols()};
+  if constexpr (is_by_columns<std::remove_cvref_t<C>>) { // C^T = A^T + B^T
+    a_op.transposed = !a_op.transposed;
+    b_op.transposed = !b_op.transposed;
+  }
+  const summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
+  if (nnz < 0) nnz = count_sum<T, I, O, S>(ctx, left, right);
+  const auto to = result_arrays(op, "C", std::forward<C>(c), shape, nnz);
   const T alpha = static_cast<T>(a_op.alpha), beta = static_cast<T>(b_op.alpha);
   if constexpr (S == space::host)
     cpu::fill_add<T, I, O>(ctx, alpha, left.view(), beta, right.view(), to);
   else
     gpu::fill_add<T, I, O>(ctx, alpha, left.view(), beta, right.view(), to);
-  if constexpr (requires { c.state(facts{}); }) c.state({true, true});
+  state_result(std::forward<C>(c), nnz, {true, true});
 }
-template <class I, class O, class A, class B, class C>
-void add_fill(const add_info<I, O>& info, const A& a, const B& b, C&& c) {
-  add_fill(default_context<detail::operand_t<A>::memory_space>(), info, a, b, std::forward<C>(c));
+
+template <class A> const auto& context_of_summand() {
+  return default_context<operand_t<A>::memory_space>();
+}
+
+} // namespace detail
+
+/// Into C: an owner becomes the sum, whatever it was; a view must have room, or size_mismatch says
+/// how many entries there are, and C is as it was.
+template <space S, class A, class B, class C>
+  requires(detail::are_summands<A, B>&& detail::is_result<C>)
+void add(const context<S>& ctx, const A& a, const B& b, C&& c) {
+  if constexpr (!detail::is_owner<C>)
+    detail::sum_into(ctx, "add", -1, a, b, std::forward<C>(c));
+  else if constexpr (detail::is_by_columns<std::remove_cvref_t<C>>)
+    c = std::remove_cvref_t<C>(detail::add_sparse<void>(ctx, transposed(a), transposed(b)));
+  else
+    c = detail::add_sparse<void>(ctx, a, b);
+}
+template <class A, class B, class C>
+  requires(detail::are_summands<A, B>&& detail::is_result<C>)
+void add(const A& a, const B& b, C&& c) {
+  add(detail::context_of_summand<A>(), a, b, std::forward<C>(c));
+}
+
+/// Counts the entries of the sum; values are not read. Throws unsupported if they do not fit. `c`
+/// is not used: it is there for the C++ Sparse BLAS.
+template <space S, class A, class B>
+  requires(detail::are_summands<A, B>)
+operation_info_t add_inspect(const context<S>& ctx, const A& a, const B& b) {
+  const auto a_op = detail::operand(a);
+  const auto b_op = detail::operand(b);
+  using Op = std::remove_cv_t<decltype(a_op)>;
+  detail::require_summands<S, Op, decltype(b_op)>();
+  using summand = detail::summand<typename Op::scalar_type, typename Op::index_type,
+                                  typename Op::offset_type, S>;
+  detail::require_same_shape("add_inspect", a_op, b_op);
+  const summand left(ctx, a_op), right(ctx, b_op);
+  const std::int64_t nnz = detail::count_sum(ctx, left, right);
+  return operation_info_t(std::make_shared<detail::sum_inspection>(nnz), {a_op.rows(), a_op.cols()},
+                          nnz);
+}
+template <space S, class A, class B, class C>
+  requires(detail::are_summands<A, B>&& detail::is_compressed<C>)
+operation_info_t add_inspect(const context<S>& ctx, const A& a, const B& b, const C&) {
+  return add_inspect(ctx, a, b);
+}
+template <space S, class A, class B, class C>
+  requires(detail::are_summands<A, B>&& detail::is_compressed<C>)
+void add_inspect(const context<S>& ctx, operation_info_t& info, const A& a, const B& b, const C&) {
+  info = add_inspect(ctx, a, b);
+}
+template <class A, class B>
+  requires(detail::are_summands<A, B>)
+operation_info_t add_inspect(const A& a, const B& b) {
+  return add_inspect(detail::context_of_summand<A>(), a, b);
+}
+template <class A, class B, class C>
+  requires(detail::are_summands<A, B>&& detail::is_compressed<C>)
+operation_info_t add_inspect(const A& a, const B& b, const C&) { return add_inspect(a, b); }
+template <class A, class B, class C>
+  requires(detail::are_summands<A, B>&& detail::is_compressed<C>)
+void add_inspect(operation_info_t& info, const A& a, const B& b, const C&) {
+  info = add_inspect(a, b);
+}
+
+/// All of C. Values may have changed since add_inspect, and patterns if the count is still the
+/// same: throws bad_input, and leaves C as it was, where it is not. An empty info stands for
+/// nothing: add(ctx, a, b, c).
+template <space S, class A, class B, class C>
+  requires(detail::are_summands<A, B>)
+void add_compute(const context<S>& ctx, const operation_info_t& info, const A& a, const B& b,
+                 C&& c) {
+  const auto* found = detail::found_in<detail::sum_inspection>(info, "add_compute");
+  if (found != nullptr) {
+    const auto a_op = detail::operand(a);
+    detail::require_same_size("add_compute", "rows of A", a_op.rows(), "rows as inspected",
+                              info.shape().row);
+    detail::require_same_size("add_compute", "columns of A", a_op.cols(), "columns as inspected",
+                              info.shape().col);
+  }
+  detail::sum_into(ctx, "add_compute", found == nullptr ? -1 : found->nnz, a, b,
+                   std::forward<C>(c));
+}
+template <class A, class B, class C>
+  requires(detail::are_summands<A, B>)
+void add_compute(const operation_info_t& info, const A& a, const B& b, C&& c) {
+  add_compute(detail::context_of_summand<A>(), info, a, b, std::forward<C>(c));
 }
 
 /// C += alpha op(A), where every entry of A has one of C's at its place: C's pattern stays. A may

@@ -89,4 +89,35 @@ auto cast(const A& a) {
   return cast<T, I, O>(default_context<decltype(detail::const_view(a))::memory_space>(), a);
 }
 
+namespace detail {
+
+template <class A, class B>
+inline constexpr bool are_alike = std::is_same_v<typename A::index_type, typename B::index_type>&&
+    std::is_same_v<typename A::offset_type, typename B::offset_type>;
+/// An operand with the wider of two operands' indices and offsets: the operand itself, or one of a
+/// copy.
+template <class Op, class Other> class widened {
+public:
+  using T = typename Op::scalar_type;
+  using I = std::common_type_t<typename Op::index_type, typename Other::index_type>;
+  using O = std::common_type_t<typename Op::offset_type, typename Other::offset_type>;
+  static constexpr space S = Op::memory_space;
+  widened(const context<S>& ctx, const Op& from) {
+    if constexpr (are_alike<Op, matrix_operand<T, I, O, S>>) {
+      op_ = from;
+    } else {
+      own_ = cast_view<T, I, O>(ctx, from.a);
+      op_ = {std::as_const(own_).view(), from.alpha, from.transposed};
+    }
+  }
+  widened(const widened&) = delete;
+  widened& operator=(const widened&) = delete;
+  [[nodiscard]] const matrix_operand<T, I, O, S>& operand() const { return op_; }
+
+private:
+  csr<T, I, O, S> own_;
+  matrix_operand<T, I, O, S> op_;
+};
+
+} // namespace detail
 } // namespace lacuna

@@ -237,4 +237,10 @@ void check(const context<S>& ctx, const csr_k_view<const T, I, O, S>& a) {
   detail::check_view(ctx, a);
 }
 
+template <class A>
+  requires(!detail::is_context<A>)
+auto to_csr_k(const A& a, const csr_k_options& options = {}) {
+  return to_csr_k(detail::default_context_for<A>(), a, options);
+}
+
 } // namespace lacuna

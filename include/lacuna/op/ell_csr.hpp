@@ -188,4 +188,10 @@ csr<T, I, std::int64_t, S> to_csr(const context<S>& ctx, const ell_csr<T, I, S>&
   }
 }
 
+template <class A>
+  requires(!detail::is_context<A>)
+auto to_ell_csr(const A& a, const ell_csr_options& options = {}) {
+  return to_ell_csr(detail::default_context_for<A>(), a, options);
+}
+
 } // namespace lacuna

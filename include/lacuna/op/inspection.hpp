@@ -1,10 +1,15 @@
-// What an inspection found, kept by the caller as a value: operation_info_t.
+// What a call found out for later ones, kept by the caller as a value: operation_info_t.
+//
+// Every operation in phases returns one, and takes it in the phases that follow. It is recognised
+// by what it holds: by operation, types, shapes and numbers of entries. Where entries are is not
+// looked at, unless a header says so: an info is for matrices of the same pattern, wherever they
+// are in memory and whatever their values.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include <lacuna/op/operand.hpp>
+#include <lacuna/op/kept_pattern.hpp>
 
 namespace lacuna {
 
@@ -15,16 +20,24 @@ struct LACUNA_EXPORT inspection {
   [[nodiscard]] virtual std::string explain() const = 0;
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 };
+LACUNA_EXPORT std::string explain_transpose(std::int64_t entries, std::size_t bytes);
 } // namespace detail
 
-/// Result of multiply_inspect and transpose_inspect. Cheap to copy; copies share what was found.
+/// What multiply_inspect, multiply_compute, add_inspect, transpose_inspect and galerkin_compute
+/// found. Cheap to copy; copies share what was found.
 class operation_info_t {
 public:
   operation_info_t() = default;
-  operation_info_t(std::shared_ptr<const detail::inspection> found, index<std::int64_t> shape)
-      : found_(std::move(found)), shape_(shape) {}
-  /// Shape of the inspected operand, transposition included.
+  operation_info_t(std::shared_ptr<const detail::inspection> found, index<std::int64_t> shape,
+                   std::int64_t nnz = 0)
+      : found_(std::move(found)), shape_(shape), nnz_(nnz) {}
+  /// Shape and entries of the result, if that is sparse; else the shape of the inspected operand,
+  /// transposition included, and 0.
+  [[nodiscard]] index<std::int64_t> result_shape() const { return shape_; }
+  [[nodiscard]] std::int64_t result_nnz() const { return nnz_; }
+  /// The same in short.
   [[nodiscard]] index<std::int64_t> shape() const { return shape_; }
+  [[nodiscard]] std::int64_t nnz() const { return nnz_; }
   /// One sentence: what will run, and why.
   [[nodiscard]] std::string explain() const {
     return found_ ? found_->explain() : "nothing was inspected";
@@ -36,6 +49,13 @@ public:
 private:
   std::shared_ptr<const detail::inspection> found_;
   index<std::int64_t> shape_{};
+  std::int64_t nnz_ = 0;
+};
+
+struct inspect_options {
+  /// A promise: in every product A has the values that it has now. For transposed(a) a copy is kept
+  /// instead of where they are.
+  bool values_stay = false;
 };
 
 /// Row-length statistics that decide between kernels.
@@ -70,40 +90,68 @@ template <class I, class O> struct tile_start {
 
 /// What multiply_inspect keeps for one matrix.
 template <class T, class I, class O, space S> struct multiply_inspection : detail::inspection {
-  const void* rowptr = nullptr; ///< which matrix it was made for
   std::int64_t nnz = 0;
-  csr<T, I, O, S> transposed; ///< for transposed(a): the copy that is used instead
+  /// For transposed(a): values are fetched through it from the matrix that is multiplied,
+  detail::transposed_pattern<I, O, S> turned;
+  bool values_stay = false; ///< or were fetched once
+  array<T, S> values;
   row_statistics statistics;
   spmv_kernel kernel;
   array<tile_start<I, O>, S> tiles; ///< where each begins; one more than tiles
 
   [[nodiscard]] std::string explain() const override;
-  [[nodiscard]] std::size_t bytes() const override { return transposed.bytes() + tiles.bytes(); }
+  [[nodiscard]] std::size_t bytes() const override {
+    return turned.bytes() + values.bytes() + tiles.bytes();
+  }
+  /// A^T with A's values, those of now or those that stay.
+  [[nodiscard]] detail::regathered<T, I, O, S> transpose_of(const context<S>& ctx,
+                                                            const T* a_values) const {
+    if (!values_stay) return {ctx, turned, a_values};
+    detail::regathered<T, I, O, S> kept;
+    kept.a = turned.view(values.data());
+    return kept;
+  }
 };
 
 namespace detail {
 LACUNA_EXPORT std::string explain_multiply(space s, const row_statistics& found, spmv_kernel kernel,
-                                           bool has_transposed);
-[[noreturn]] LACUNA_EXPORT void throw_wrong_info();
+                                           bool has_transposed, bool values_stay);
+/// bad_input: "multiply_fill: the info was made by another operation, or for other types".
+[[noreturn]] LACUNA_EXPORT void throw_other_info(const char* op);
+/// bad_input: "multiply: A was inspected as it is, and is given transposed", or the reverse.
+[[noreturn]] LACUNA_EXPORT void throw_other_direction(const char* op, const char* name,
+                                                      bool transposed);
 
-/// The inspection in info if there is one; throws bad_input if it was made for another matrix,
-/// another type or the other direction.
+/// What an info holds, null if it is empty; throws bad_input if that is something else.
+template <class Inspection>
+const Inspection* found_in(const operation_info_t& info, const char* op) {
+  if (info.found() == nullptr) return nullptr;
+  const auto* found = dynamic_cast<const Inspection*>(info.found());
+  if (found == nullptr) throw_other_info(op);
+  return found;
+}
+
+/// The inspection in info if there is one; throws bad_input if it was made for another type or the
+/// other direction, size_mismatch if for another shape or number of entries.
 template <class T, class I, class O, space S>
 const multiply_inspection<T, I, O, S>* find_inspection(const operation_info_t* info,
                                                        const matrix_operand<T, I, O, S>& a) {
-  if (info == nullptr || info->found() == nullptr) return nullptr;
-  const auto* found = dynamic_cast<const multiply_inspection<T, I, O, S>*>(info->found());
-  if (found == nullptr || found->rowptr != a.a.rowptr().data() || found->nnz != a.a.size() ||
-      info->shape() != index<std::int64_t>{a.rows(), a.cols()} ||
-      (found->transposed.rowptr().size() != 0) != a.transposed)
-    throw_wrong_info();
+  if (info == nullptr) return nullptr;
+  const auto* found = found_in<multiply_inspection<T, I, O, S>>(*info, "multiply");
+  if (found == nullptr) return nullptr;
+  require_same_size("multiply", "rows of A", a.rows(), "rows as inspected", info->shape().row);
+  require_same_size("multiply", "columns of A", a.cols(), "columns as inspected",
+                    info->shape().col);
+  require_same_size("multiply", "entries of A", a.a.size(), "entries as inspected", found->nnz);
+  if (found->turned.rowptr.empty() == a.transposed)
+    throw_other_direction("multiply", "A", a.transposed);
   return found;
 }
 } // namespace detail
 
 template <class T, class I, class O, space S>
 std::string multiply_inspection<T, I, O, S>::explain() const {
-  return detail::explain_multiply(S, statistics, kernel, transposed.rowptr().size() != 0);
+  return detail::explain_multiply(S, statistics, kernel, !turned.rowptr.empty(), values_stay);
 }
 
 } // namespace lacuna

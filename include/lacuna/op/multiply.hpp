@@ -82,14 +82,17 @@ void multiply_vector(const context<S>& ctx, const operation_info_t* info,
   const auto* found = find_inspection<T, I, O, S>(info, a);
   if constexpr (S == space::host) {
     if (!a.transposed) return cpu::multiply_csr<T, I, O>(ctx, alpha, a.a, x.x, beta, z.x, y);
-    if (found)
-      return cpu::multiply_csr<T, I, O>(ctx, alpha, found->transposed.view(), x.x, beta, z.x, y);
+    if (found) {
+      const auto t = found->transpose_of(ctx, a.a.values().data());
+      return cpu::multiply_csr<T, I, O>(ctx, alpha, t.a, x.x, beta, z.x, y);
+    }
     cpu::multiply_csr_transposed<T, I, O>(ctx, alpha, a.a, x.x, beta, z.x, y);
   } else {
     if (!a.transposed) return gpu::multiply_csr<T, I, O>(ctx, found, alpha, a.a, x.x, beta, z.x, y);
-    if (found)
-      return gpu::multiply_csr<T, I, O>(ctx, found, alpha, found->transposed.view(), x.x, beta, z.x,
-                                        y);
+    if (found) {
+      const auto t = found->transpose_of(ctx, a.a.values().data());
+      return gpu::multiply_csr<T, I, O>(ctx, found, alpha, t.a, x.x, beta, z.x, y);
+    }
     const auto t = transpose(ctx, a.a);
     gpu::multiply_csr<T, I, O>(ctx, nullptr, alpha, t.view(), x.x, beta, z.x, y);
   }
@@ -116,9 +119,9 @@ void multiply_dense(const context<S>& ctx, const operation_info_t* info,
     else
       gpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
   };
+  const auto* found = find_inspection<T, I, O, S>(info, a);
   if (!a.transposed) return run(a.a);
-  if (const auto* found = find_inspection<T, I, O, S>(info, a))
-    return run(found->transposed.view());
+  if (found) return run(found->transpose_of(ctx, a.a.values().data()).a);
   const auto t = transpose(ctx, a.a);
   run(t.view());
 }
@@ -203,7 +206,7 @@ template <class A> const auto& default_context_of() {
 } // namespace detail
 
 template <class A, class X, class Y>
-  requires(detail::is_matrix_operand<A>)
+  requires(detail::is_matrix_operand<A> && !detail::is_matrix_operand<X>)
 void multiply(const A& a, const X& x, Y&& y) {
   detail::multiply_unwrapped(detail::default_context_of<A>(), nullptr, a, x, detail::no_addend{},
                              std::forward<Y>(y));
@@ -242,12 +245,17 @@ void multiply(const context<S>& ctx, const operation_info_t& info, const A& a, c
   detail::multiply_unwrapped(ctx, &info, a, x, z, std::forward<Y>(y));
 }
 
-/// Looks at A once. For transposed(a) it keeps a transposed copy of A, values included: inspect
-/// again when A's values change. For a plain A on the device it chooses the kernel from the row
-/// lengths, and only the pattern must stay. Costs about one pass over the row pointers (plain) or
-/// one transposition; waits for the device.
+/// Looks at A once; products see the values that A has then, whatever they were here. For
+/// transposed(a) it keeps the pattern of A^T and where its values are in A: each product fetches
+/// them first, which takes about as long as the product itself, into memory of its own. Where they
+/// never change, {.values_stay = true} saves that. For a plain A on the device it chooses the
+/// kernel from the row lengths. An info is for matrices with A's pattern: sizes are compared, the
+/// pattern itself is not checked. Costs about one pass over the row pointers (plain) or one
+/// transposition; waits for the device.
 template <space S, class A, class X, class Y>
-operation_info_t multiply_inspect(const context<S>& ctx, const A& a, const X&, const Y&) {
+  requires(!detail::is_matrix_operand<X>)
+operation_info_t multiply_inspect(const context<S>& ctx, const A& a, const X&, const Y&,
+                                  const inspect_options& options = {}) {
   const auto op = detail::operand(a);
   using Op = decltype(op);
   using T = typename Op::scalar_type;
@@ -255,11 +263,19 @@ operation_info_t multiply_inspect(const context<S>& ctx, const A& a, const X&, c
   using O = typename Op::offset_type;
   detail::require_same_space<S, Op>();
   auto result = std::make_shared<multiply_inspection<T, I, O, S>>();
-  result->rowptr = op.a.rowptr().data();
   result->nnz = op.a.size();
-  if (op.transposed) result->transposed = transpose(ctx, op.a);
+  if (op.transposed) {
+    result->turned = detail::keep_transposed(ctx, op.a);
+    result->values_stay = options.values_stay;
+    if (options.values_stay) {
+      result->values = array<T, S>(ctx, op.a.size());
+      detail::gather_values(ctx, op.a.values().data(), result->turned.from, result->values.data());
+      result->turned.from = {};
+    }
+  }
+  // Row lengths are looked at, and no values.
   const csr_view<const T, I, O, S> used =
-      op.transposed ? std::as_const(result->transposed).view() : op.a;
+      op.transposed ? result->turned.template view<T>(nullptr) : op.a;
   if constexpr (S == space::host)
     cpu::inspect_csr<T, I, O>(ctx, used, *result);
   else
@@ -267,9 +283,20 @@ operation_info_t multiply_inspect(const context<S>& ctx, const A& a, const X&, c
   return operation_info_t(std::move(result), {op.rows(), op.cols()});
 }
 template <class A, class X, class Y>
+  requires(detail::is_matrix_operand<A> && !detail::is_matrix_operand<X>)
+operation_info_t multiply_inspect(const A& a, const X& x, const Y& y,
+                                  const inspect_options& options = {}) {
+  return multiply_inspect(detail::default_context_of<A>(), a, x, y, options);
+}
+template <space S, class A, class X, class Y>
+void multiply_inspect(const context<S>& ctx, operation_info_t& info, const A& a, const X& x,
+                      const Y& y) {
+  info = multiply_inspect(ctx, a, x, y);
+}
+template <class A, class X, class Y>
   requires(detail::is_matrix_operand<A>)
-operation_info_t multiply_inspect(const A& a, const X& x, const Y& y) {
-  return multiply_inspect(detail::default_context_of<A>(), a, x, y);
+void multiply_inspect(operation_info_t& info, const A& a, const X& x, const Y& y) {
+  info = multiply_inspect(a, x, y);
 }
 
 } // namespace lacuna

@@ -241,6 +241,15 @@ template <class View> struct dense_operand {
   double alpha = 1;
 };
 
+/// An operand that was taken apart already stays as it is.
+template <class T, class I, class O, space S>
+matrix_operand<T, I, O, S> const_view(const matrix_operand<T, I, O, S>& a) {
+  return a;
+}
+template <class T, class I, class O, space S>
+matrix_operand<T, I, O, S> as_operand(const matrix_operand<T, I, O, S>& a) {
+  return a;
+}
 template <class T, class I, class O, space S>
 matrix_operand<T, I, O, S> as_operand(csr_view<const T, I, O, S> a) {
   return {a};

@@ -155,4 +155,8 @@ void check(const context<S>& ctx, const packed_csr<T, I, O, S>& a) {
   check(ctx, a.view());
 }
 
+template <class A>
+  requires(!detail::is_context<A>)
+auto to_packed_csr(const A& a) { return to_packed_csr(detail::default_context_for<A>(), a); }
+
 } // namespace lacuna

@@ -87,7 +87,7 @@ void gather_vector(const char* op, const host_context& ctx, vector_view<const I>
   const auto x_view = const_view(x);
   const auto y_view = mutable_view(std::forward<Y>(y));
   using T = typename decltype(x_view)::scalar_type;
-  static_assert(std::is_same_v<T, typename decltype(y_view)::value_type>,
+  static_assert(std::is_same_v<T, typename decltype(y_view)::scalar_type>,
                 "lacuna: operands differ in value type (float, double)");
   require_same_space<space::host, decltype(x_view), decltype(y_view)>();
   require_same_size(op, "x", x_view.size(), "the permutation", from.size());
@@ -184,6 +184,23 @@ auto band_k(const host_context& ctx, const A& a, const std::vector<std::int64_t>
   using V = decltype(view);
   return cpu::band_k<typename V::index_type, typename V::offset_type>(
       ctx, view.rowptr(), view.colind(), view.order().sorted, sizes);
+}
+
+// The same with all threads of the host.
+template <class I, class X, class Y> void permute(const permutation<I>& p, const X& x, Y&& y) {
+  permute(default_context<space::host>(), p, x, std::forward<Y>(y));
+}
+template <class I, class X, class Y> void permute_back(const permutation<I>& p, const X& x, Y&& y) {
+  permute_back(default_context<space::host>(), p, x, std::forward<Y>(y));
+}
+template <class A, class I> auto permute(const A& a, const permutation<I>& p) {
+  return permute(default_context<space::host>(), a, p);
+}
+template <class A> auto reverse_cuthill_mckee(const A& a) {
+  return reverse_cuthill_mckee(default_context<space::host>(), a);
+}
+template <class A> auto band_k(const A& a, const std::vector<std::int64_t>& sizes) {
+  return band_k(default_context<space::host>(), a, sizes);
 }
 
 } // namespace lacuna

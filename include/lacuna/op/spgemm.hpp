@@ -5,12 +5,9 @@
 //   auto c = multiply_wide(ctx, a, b);                          int64 offsets, beyond 2^31 entries
 //   auto c = multiply_pattern(ctx, a, b);                       where C has entries; values are 1
 //
-// The phases of the C++ Sparse BLAS, for a result in memory of the caller's:
+//   multiply(ctx, a, b, c);                                     into memory of the caller's
 //
-//   auto info = multiply_compute(ctx, a, b);    counts; info.nnz()
-//   csr<T, I, O, S> c(ctx, info.shape(), info.nnz());
-//   multiply_fill(ctx, info, a, b, c);          columns and values
-//   multiply_fill(ctx, info, a2, b2, c);        again, same patterns: values only
+// A result of the caller's is a csr or a csc (spgemm_phases.hpp, also for products in phases).
 //
 // After Parger et al. (spECK, 2020): a light analysis of the rows picks an accumulator for each;
 // or, if options.method says so, after King et al. (2016): rows are expanded and sorted. Every
@@ -20,10 +17,19 @@
 
 #include <vector>
 
+#include <lacuna/op/cast.hpp>
 #include <lacuna/op/multiply.hpp>
 #include <lacuna/op/spgemm_options.hpp>
 
 namespace lacuna {
+
+namespace detail {
+/// What a device's analysis of a product found.
+struct LACUNA_EXPORT kept_analysis {
+  virtual ~kept_analysis() = default;
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+};
+} // namespace detail
 
 namespace cpu {
 template <class T, class I, class O>
@@ -40,11 +46,11 @@ LACUNA_EXPORT csr<T, I, OC> spgemm(const host_context& ctx, T alpha, csr_view<co
 template <class T, class I, class O, class OC>
 LACUNA_EXPORT std::int64_t count_spgemm(const host_context& ctx, csr_view<const T, I, O> a,
                                         csr_view<const T, I, O> b, vector_view<OC> rowptr);
-/// Columns and values of C, whose rowptr is count_spgemm's. Throws error if a row turns out to have
-/// another number of entries: C's entries are unspecified then.
+/// Columns and values of C, whose rowptr is count_spgemm's. `pattern`: as in spgemm. Throws error
+/// if a row turns out to have another number of entries: C's entries are unspecified then.
 template <class T, class I, class O, class OC>
 LACUNA_EXPORT void fill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
-                               csr_view<const T, I, O> b, csr_view<T, I, OC> c);
+                               csr_view<const T, I, O> b, csr_view<T, I, OC> c, bool pattern);
 /// Values of C, whose pattern is there. Throws bad_input if a product falls outside of it: C's
 /// values are unspecified then.
 template <class T, class I, class O, class OC>
@@ -61,16 +67,23 @@ template <class T, class I, class O, class OC>
 LACUNA_GPU_EXPORT csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha,
                                                       device_csr<T, I, O> a, device_csr<T, I, O> b,
                                                       const spgemm_options& options, bool pattern);
+/// Keeps what its analysis found of the rows, which later fills use instead of looking again: 12
+/// to 24 bytes a row.
 template <class T, class I, class O, class OC>
 LACUNA_GPU_EXPORT std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a,
                                             device_csr<T, I, O> b,
-                                            vector_view<OC, space::device> rowptr);
+                                            vector_view<OC, space::device> rowptr,
+                                            std::shared_ptr<const detail::kept_analysis>& kept);
+/// A and B must have the patterns that were counted: this is not checked, and rows that have more
+/// products may be written anywhere.
 template <class T, class I, class O, class OC>
-LACUNA_GPU_EXPORT void fill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a,
-                                   device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c);
+LACUNA_GPU_EXPORT void fill_spgemm(const device_context& ctx, const detail::kept_analysis& kept,
+                                   T alpha, device_csr<T, I, O> a, device_csr<T, I, O> b,
+                                   csr_view<T, I, OC, space::device> c, bool pattern);
 template <class T, class I, class O, class OC>
-LACUNA_GPU_EXPORT void refill_spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a,
-                                     device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c);
+LACUNA_GPU_EXPORT void refill_spgemm(const device_context& ctx, const detail::kept_analysis& kept,
+                                     T alpha, device_csr<T, I, O> a, device_csr<T, I, O> b,
+                                     csr_view<T, I, OC, space::device> c);
 } // namespace gpu
 
 namespace detail {
@@ -98,18 +111,28 @@ auto multiply_sparse(const context<S>& ctx, const A& a, const B& b, const spgemm
                      bool pattern) {
   const auto a_op = operand(a);
   const auto b_op = operand(b);
-  using T = typename decltype(a_op)::scalar_type;
-  using I = typename decltype(a_op)::index_type;
-  using O = typename decltype(a_op)::offset_type;
-  require_like_factors<S, decltype(a_op), decltype(b_op)>();
-  using Offset = std::conditional_t<std::is_void_v<OC>, O, OC>;
-  require_same_size("multiply", "columns of A", a_op.cols(), "rows of B", b_op.rows());
-  const sparse_factor<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
-  const T alpha = static_cast<T>(a_op.alpha * b_op.alpha);
-  if constexpr (S == space::host)
-    return cpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
-  else
-    return gpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
+  using Op = decltype(a_op);
+  using Other = decltype(b_op);
+  using T = typename Op::scalar_type;
+  constexpr bool fit = are_in<S, Op, Other> && are_of<T, Other>;
+  require_same_space<S, Op, Other>();
+  require_same_value<T, Other>();
+  if constexpr (fit && !are_alike<Op, Other>) { // the narrower one is copied into wider types
+    const widened<Op, Other> left(ctx, a_op);
+    const widened<Other, Op> right(ctx, b_op);
+    return multiply_sparse<OC>(ctx, left.operand(), right.operand(), options, pattern);
+  } else if constexpr (fit) {
+    using I = typename Op::index_type;
+    using O = typename Op::offset_type;
+    using Offset = std::conditional_t<std::is_void_v<OC>, O, OC>;
+    require_same_size("multiply", "columns of A", a_op.cols(), "rows of B", b_op.rows());
+    const sparse_factor<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
+    const T alpha = static_cast<T>(a_op.alpha * b_op.alpha);
+    if constexpr (S == space::host)
+      return cpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
+    else
+      return gpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
+  }
 }
 
 template <class A, class B>
@@ -126,7 +149,9 @@ auto multiply(const context<S>& ctx, const A& a, const B& b, const spgemm_option
 }
 template <class A, class B>
   requires(detail::are_sparse<A, B>)
-auto multiply(const A& a, const B& b) { return multiply(detail::default_context_of<A>(), a, b); }
+auto multiply(const A& a, const B& b, const spgemm_options& options = {}) {
+  return multiply(detail::default_context_of<A>(), a, b, options);
+}
 /// The same with offsets of 64 bits in C.
 template <space S, class A, class B>
   requires(detail::are_sparse<A, B>)
@@ -134,12 +159,22 @@ auto multiply_wide(const context<S>& ctx, const A& a, const B& b,
                    const spgemm_options& options = {}) {
   return detail::multiply_sparse<std::int64_t>(ctx, a, b, options, false);
 }
+template <class A, class B>
+  requires(detail::are_sparse<A, B>)
+auto multiply_wide(const A& a, const B& b, const spgemm_options& options = {}) {
+  return multiply_wide(detail::default_context_of<A>(), a, b, options);
+}
 /// Where C has entries; no value is read, those of C are 1.
 template <space S, class A, class B>
   requires(detail::are_sparse<A, B>)
 auto multiply_pattern(const context<S>& ctx, const A& a, const B& b,
                       const spgemm_options& options = {}) {
   return detail::multiply_sparse<void>(ctx, a, b, options, true);
+}
+template <class A, class B>
+  requires(detail::are_sparse<A, B>)
+auto multiply_pattern(const A& a, const B& b, const spgemm_options& options = {}) {
+  return multiply_pattern(detail::default_context_of<A>(), a, b, options);
 }
 
 } // namespace lacuna

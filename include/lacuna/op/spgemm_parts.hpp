@@ -31,6 +31,22 @@ template <space S> std::size_t memory_for(const context<S>& ctx, const spgemm_op
   }
 }
 
+/// Where the rows of A B begin, on the host.
+template <class T, class I, class O, space S>
+array<std::int64_t> count_rows_of_product(const context<S>& ctx, csr_view<const T, I, O, S> a,
+                                          csr_view<const T, I, O, S> b) {
+  require_same_size("multiply", "columns of A", a.shape().col, "rows of B", b.shape().row);
+  array<std::int64_t, S> rowptr(ctx, std::int64_t{a.shape().row} + 1);
+  if constexpr (S == space::host) {
+    cpu::count_spgemm<T, I, O, std::int64_t>(ctx, a, b, rowptr.view());
+    return rowptr;
+  } else {
+    std::shared_ptr<const kept_analysis> not_kept;
+    gpu::count_spgemm<T, I, O, std::int64_t>(ctx, a, b, rowptr.view(), not_kept);
+    return copy_to(default_context<space::host>(), rowptr);
+  }
+}
+
 /// Rows [first, last) of a csr matrix as a matrix: row pointers of its own, the rest viewed.
 /// `rowptr` is the matrix's, on the host.
 template <class T, class I, class O, space S> struct row_slice {
@@ -92,11 +108,7 @@ void for_each_product_part(const context<S>& ctx, const A& a, const B& b,
   const std::size_t limit = detail::memory_for(ctx, options);
   const auto& host = default_context<space::host>();
 
-  array<std::int64_t> counted;
-  {
-    const auto info = detail::compute_product<std::int64_t>(ctx, left.a, right.a);
-    counted = copy_to(host, info.rowptr());
-  }
+  const array<std::int64_t> counted = detail::count_rows_of_product(ctx, left.a, right.a);
   const auto rowptr = copy_to(host, left.a.rowptr());
   std::size_t share = limit / 2; // of a part's entries; workspace and a copy take the rest
   for (std::int64_t first = 0; first < left.a.shape().row;) {
@@ -153,12 +165,18 @@ auto collect_parts(const context<S>& ctx, const context<To>& to_ctx, const A& a,
   using Op = operand_t<A>;
   using T = typename Op::scalar_type;
   using I = typename Op::index_type;
-  const auto& host = default_context<space::host>();
-  auto info = compute_product<std::int64_t>(ctx, a, b);
-  auto rowptr = copy_to(host, info.rowptr());
-  csr<T, I, std::int64_t, To> c(to_ctx, info.shape(), info.nnz(), {true, true});
+  using O = typename Op::offset_type;
+  require_like_factors<S, Op, operand_t<B>>();
+  const auto a_op = operand(a);
+  const auto b_op = operand(b);
+  array<std::int64_t> rowptr;
+  {
+    const sparse_factor<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
+    rowptr = count_rows_of_product(ctx, left.a, right.a);
+  }
+  csr<T, I, std::int64_t, To> c(to_ctx, {static_cast<I>(a_op.rows()), static_cast<I>(b_op.cols())},
+                                rowptr[a_op.rows()], {true, true});
   copy_bytes(to_ctx, c.rowptr().data(), rowptr.data(), rowptr.bytes(), space::host);
-  info = {};
   for_each_product_part(ctx, a, b, options, part_collector<T, I, To>{to_ctx, c, rowptr});
   return c;
 }

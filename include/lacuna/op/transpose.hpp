@@ -1,15 +1,19 @@
-// B = A^T.
+// B = A^T: csr from csr, or csc from csc.
 //
-//   auto b = transpose(ctx, a);        new owner
-//   auto info = transpose_inspect(a, b);
-//   transpose(info, a, b);             into memory of the caller's, as in the C++ Sparse BLAS
+//   auto b = transpose(ctx, a);            new owner
+//   transpose(ctx, a, b);                  into memory of the caller's
 //
-// Entries of a row of B come in the order of A's rows, so B is sorted whatever A is; equal
-// coordinates keep their order. O(nnz + rows + columns).
+//   auto info = transpose_inspect(ctx, a, b);   keeps where each entry goes
+//   transpose(ctx, info, a, b);            all of b, from what was kept
+//   transpose_refill(ctx, info, a2, b);    values alone, as often as they change
+//
+// The context is optional. Entries of a row of B come in the order of A's rows, so B is sorted
+// whatever A is; equal coordinates keep their order. O(nnz + rows + columns).
 #pragma once
 
+#include <lacuna/op/copy.hpp>
 #include <lacuna/op/inspection.hpp>
-#include <lacuna/op/operand.hpp>
+#include <lacuna/op/result.hpp>
 
 namespace lacuna {
 
@@ -31,11 +35,18 @@ LACUNA_GPU_EXPORT void transpose_csr(const device_context& ctx,
 } // namespace gpu
 
 namespace detail {
+
+/// What transpose_inspect keeps.
+template <class I, class O, space S> struct transpose_inspection : inspection {
+  transposed_pattern<I, O, S> kept;
+  [[nodiscard]] std::string explain() const override {
+    return explain_transpose(kept.from.size(), kept.bytes());
+  }
+  [[nodiscard]] std::size_t bytes() const override { return kept.bytes(); }
+};
+
 template <class T, class I, class O, space S>
-void transpose_into(const context<S>& ctx, csr_view<const T, I, O, S> a, csr_view<T, I, O, S> b) {
-  require_same_size("transpose", "rows of B", b.shape().row, "columns of A", a.shape().col);
-  require_same_size("transpose", "columns of B", b.shape().col, "rows of A", a.shape().row);
-  require_same_size("transpose", "entries of B", b.size(), "entries of A", a.size());
+void transpose_arrays(const context<S>& ctx, csr_view<const T, I, O, S> a, csr_view<T, I, O, S> b) {
   if constexpr (S == space::host)
     cpu::transpose_csr<T, I, O>(ctx, a, b);
   else
@@ -44,38 +55,148 @@ void transpose_into(const context<S>& ctx, csr_view<const T, I, O, S> a, csr_vie
 template <class T, class I, class O, space S>
 csr<T, I, O, S> transpose_new(const context<S>& ctx, csr_view<const T, I, O, S> a) {
   csr<T, I, O, S> b(ctx, {a.shape().col, a.shape().row}, a.size(), {true, a.order().unique});
-  transpose_into<T, I, O, S>(ctx, a, b.view());
+  transpose_arrays<T, I, O, S>(ctx, a, b.view());
   return b;
 }
+
+template <space S, class A, class B> constexpr void require_transposable() {
+  static_assert(is_by_columns<A> == is_by_columns<B>,
+                "lacuna: transpose makes csr from csr and csc from csc; to_csr and to_csc convert");
+  using from = decltype(const_view(std::declval<const A&>()));
+  using to = decltype(const_view(std::declval<const B&>()));
+  require_same_space<S, from, to>();
+  require_same_value<typename from::scalar_type, to>();
+  static_assert(std::is_same_v<typename from::index_type, typename to::index_type> &&
+                    std::is_same_v<typename from::offset_type, typename to::offset_type>,
+                "lacuna: A and B differ in the width of their indices or offsets");
+}
+
+template <class A> index<std::int64_t> transposed_shape(const A& a) {
+  return {a.shape().col, a.shape().row};
+}
+
+/// Of A's rows as they are stored; sizes are compared, where entries are is not.
+template <class I, class O, space S, class Rows>
+void require_inspected(const char* op, const transposed_pattern<I, O, S>& kept, const Rows& a) {
+  require_same_size(op, "rows of A", a.shape().row, "rows as inspected", kept.shape.col);
+  require_same_size(op, "columns of A", a.shape().col, "columns as inspected", kept.shape.row);
+  require_same_size(op, "entries of A", a.size(), "entries as inspected", kept.from.size());
+}
+
+template <class A> const auto& context_of_matrix() {
+  return default_context<decltype(const_view(std::declval<const A&>()))::memory_space>();
+}
+
 } // namespace detail
 
-/// A new CSR matrix holding A^T; A is a csr owner or view.
-template <space S, class A> auto transpose(const context<S>& ctx, const A& a) {
-  const auto view = detail::const_view(a);
-  detail::require_same_space<S, decltype(view)>();
-  return detail::transpose_new(ctx, view);
+/// A new matrix holding A^T: a csr of a csr, a csc of a csc.
+template <space S, class A>
+  requires(detail::is_compressed<A>)
+auto transpose(const context<S>& ctx, const A& a) {
+  const auto rows = detail::compressed_rows(detail::const_view(a));
+  detail::require_same_space<S, decltype(rows)>();
+  auto result = detail::transpose_new(ctx, rows);
+  using R = decltype(result);
+  if constexpr (detail::is_by_columns<A>)
+    return csc<typename R::scalar_type, typename R::index_type, typename R::offset_type, S>(
+        std::move(result));
+  else
+    return result;
 }
-template <class A> auto transpose(const A& a) {
-  return transpose(default_context<decltype(detail::const_view(a))::memory_space>(), a);
+template <class A>
+  requires(detail::is_compressed<A>)
+auto transpose(const A& a) { return transpose(detail::context_of_matrix<A>(), a); }
+
+/// All of B, which shares no memory with A. Throws size_mismatch if B has another shape or no room
+/// (result.hpp); after out_of_memory B is as it was.
+template <space S, class A, class B>
+  requires(detail::is_compressed<A>)
+void transpose(const context<S>& ctx, const A& a, B&& b) {
+  detail::require_transposable<S, A, std::remove_cvref_t<B>>();
+  const auto from = detail::compressed_rows(detail::const_view(a));
+  const auto to = detail::result_arrays("transpose", "B", std::forward<B>(b),
+                                        detail::transposed_shape(a), from.size());
+  detail::transpose_arrays(ctx, from, to);
+  detail::state_result(std::forward<B>(b), from.size(), {true, from.order().unique});
+}
+template <class A, class B>
+  requires(detail::is_compressed<A>)
+void transpose(const A& a, B&& b) {
+  transpose(detail::context_of_matrix<A>(), a, std::forward<B>(b));
 }
 
-/// Nothing is worth keeping between transpositions yet; the call is there for the phases of the
-/// C++ Sparse BLAS.
-template <class A, class B> operation_info_t transpose_inspect(const A& a, const B&) {
-  return operation_info_t(nullptr, {a.shape().col, a.shape().row});
-}
+/// Keeps B's pattern and where in A each of its entries is: an index and two offsets an entry at
+/// most. Values of A are not read, b is not used. Costs about one transposition; queued.
 template <space S, class A, class B>
-void transpose(const context<S>& ctx, const operation_info_t&, const A& a, B&& b) {
-  const auto from = detail::const_view(a);
-  const auto to = detail::mutable_view(std::forward<B>(b));
-  detail::require_same_space<S, decltype(from), decltype(to)>();
-  detail::transpose_into(ctx, from, to);
-  // An owner's earlier statements were about other entries.
-  if constexpr (requires { b.state(facts{}); }) b.state({true, from.order().unique});
+  requires(detail::is_compressed<A>)
+operation_info_t transpose_inspect(const context<S>& ctx, const A& a, const B&) {
+  detail::require_transposable<S, A, B>();
+  const auto from = detail::compressed_rows(detail::const_view(a));
+  using V = std::remove_cv_t<decltype(from)>;
+  auto found = std::make_shared<
+      detail::transpose_inspection<typename V::index_type, typename V::offset_type, S>>();
+  found->kept = detail::keep_transposed(ctx, from);
+  return operation_info_t(std::move(found), detail::transposed_shape(a), from.size());
 }
-template <class A, class B> void transpose(const operation_info_t& info, const A& a, B&& b) {
-  transpose(default_context<decltype(detail::const_view(a))::memory_space>(), info, a,
-            std::forward<B>(b));
+template <class A, class B>
+  requires(detail::is_compressed<A>)
+operation_info_t transpose_inspect(const A& a, const B& b) {
+  return transpose_inspect(detail::context_of_matrix<A>(), a, b);
+}
+
+/// All of B: the kept pattern is copied, values are fetched through the map: about half of a
+/// transposition. A has the pattern that was inspected, which is not checked beyond its sizes; its
+/// values may be others. An empty info stands for nothing: transpose(ctx, a, b). Throws
+/// size_mismatch if A's or B's sizes are others.
+template <space S, class A, class B>
+  requires(detail::is_compressed<A>)
+void transpose(const context<S>& ctx, const operation_info_t& info, const A& a, B&& b) {
+  detail::require_transposable<S, A, std::remove_cvref_t<B>>();
+  const auto from = detail::compressed_rows(detail::const_view(a));
+  using V = std::remove_cv_t<decltype(from)>;
+  using I = typename V::index_type;
+  using O = typename V::offset_type;
+  const auto* found = detail::found_in<detail::transpose_inspection<I, O, S>>(info, "transpose");
+  if (found == nullptr) return transpose(ctx, a, std::forward<B>(b));
+  detail::require_inspected("transpose", found->kept, from);
+  const auto to = detail::result_arrays("transpose", "B", std::forward<B>(b),
+                                        detail::transposed_shape(a), from.size());
+  const auto& kept = found->kept;
+  if (to.rowptr().data() != nullptr)
+    detail::copy_bytes(ctx, to.rowptr().data(), kept.rowptr.data(), kept.rowptr.bytes(), S);
+  detail::copy_bytes(ctx, to.colind().data(), kept.colind.data(), kept.colind.bytes(), S);
+  detail::gather_values(ctx, from.values().data(), kept.from, to.values().data());
+  detail::state_result(std::forward<B>(b), from.size(), {true, from.order().unique});
+}
+template <class A, class B>
+  requires(detail::is_compressed<A>)
+void transpose(const operation_info_t& info, const A& a, B&& b) {
+  transpose(detail::context_of_matrix<A>(), info, a, std::forward<B>(b));
+}
+
+/// Values of B alone, whose pattern is as transpose left it: one pass over the map. Neither A's
+/// nor B's pattern is checked beyond its sizes. Throws as transpose does, and bad_input if the
+/// info is empty.
+template <space S, class A, class B>
+  requires(detail::is_compressed<A>)
+void transpose_refill(const context<S>& ctx, const operation_info_t& info, const A& a, B&& b) {
+  detail::require_transposable<S, A, std::remove_cvref_t<B>>();
+  const auto from = detail::compressed_rows(detail::const_view(a));
+  using V = std::remove_cv_t<decltype(from)>;
+  using I = typename V::index_type;
+  using O = typename V::offset_type;
+  const auto* found =
+      detail::found_in<detail::transpose_inspection<I, O, S>>(info, "transpose_refill");
+  if (found == nullptr) detail::throw_other_info("transpose_refill");
+  detail::require_inspected("transpose_refill", found->kept, from);
+  const auto to = detail::result_arrays("transpose_refill", "B", std::forward<B>(b),
+                                        detail::transposed_shape(a), from.size());
+  detail::gather_values(ctx, from.values().data(), found->kept.from, to.values().data());
+}
+template <class A, class B>
+  requires(detail::is_compressed<A>)
+void transpose_refill(const operation_info_t& info, const A& a, B&& b) {
+  transpose_refill(detail::context_of_matrix<A>(), info, a, std::forward<B>(b));
 }
 
 } // namespace lacuna

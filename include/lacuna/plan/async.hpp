@@ -191,4 +191,11 @@ auto plan_async(const context<S>& ctx, A&& a, const plan_hints& hints = {},
   }
 }
 
+template <class A>
+  requires(!detail::is_context<std::remove_cvref_t<A>>)
+auto plan_async(A&& a, const plan_hints& hints = {}, std::int64_t switch_after = 0) {
+  return plan_async(detail::default_context_for<std::remove_cvref_t<A>>(), std::forward<A>(a),
+                    hints, switch_after);
+}
+
 } // namespace lacuna

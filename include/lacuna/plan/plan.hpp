@@ -272,4 +272,10 @@ template <space S, class A> auto plan(const context<S>& ctx, A&& a, const plan_h
   }
 }
 
+template <class A>
+  requires(!detail::is_context<std::remove_cvref_t<A>>)
+auto plan(A&& a, const plan_hints& hints = {}) {
+  return plan(detail::default_context_for<std::remove_cvref_t<A>>(), std::forward<A>(a), hints);
+}
+
 } // namespace lacuna

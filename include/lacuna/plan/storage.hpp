@@ -120,7 +120,6 @@ planned_storage<T, I, O, S> store(const context<S>& ctx, const plan_candidate& c
   case spmv_format::csr: break;
   }
   typename storage::in_csr kept{{}, a, {}};
-  kept.found.rowptr = a.rowptr().data();
   kept.found.nnz = a.size();
   if constexpr (S == space::host)
     cpu::inspect_csr<T, I, O>(ctx, a, kept.found);

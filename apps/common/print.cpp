@@ -1,0 +1,167 @@
+#include "common/print.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace lacuna::app {
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// "UTF-8" of en_GB.UTF-8@euro, in lower case and without dashes.
+std::string codeset() {
+  std::string_view locale = variable("LC_ALL");
+  if (locale.empty()) locale = variable("LC_CTYPE");
+  if (locale.empty()) locale = variable("LANG");
+  const auto dot = locale.find('.');
+  if (dot == std::string_view::npos) return {};
+  std::string name;
+  for (const char c : locale.substr(dot + 1, locale.find('@') - dot - 1))
+    if (c != '-') name += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return name;
+}
+
+/// Bytes of the UTF-8 character that the text begins with; 0 if it is none.
+std::size_t character_size(std::string_view text) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+  const unsigned first = byte(0);
+  const std::size_t size = first < 0x80                    ? 1
+                           : first >= 0xc2 && first < 0xe0 ? 2
+                           : first >= 0xe0 && first < 0xf0 ? 3
+                           : first >= 0xf0 && first < 0xf5 ? 4
+                                                           : 0;
+  if (size == 0 || size > text.size()) return 0;
+  for (std::size_t k = 1; k < size; ++k)
+    if (byte(k) < 0x80 || byte(k) > 0xbf) return 0;
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xed && byte(1) > 0x9f;
+  const bool beyond = first == 0xf4 && byte(1) > 0x8f;
+  return overlong || surrogate || beyond ? 0 : size;
+}
+
+/// U+0080 to U+009F are control characters, too.
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  return first < 0x20 || first == 0x7f ||
+         (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
+}
+
+std::string escaped(char c) {
+  switch (c) {
+  case '\n': return "\\n";
+  case '\r': return "\\r";
+  case '\t': return "\\t";
+  default: return fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+}
+
+/// Every character beyond ASCII that we print.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> in_ascii = {
+    {{"µ", "u"},   {"±", "+-"}, {"→", "->"}, {"ᵀ", "^T"}, {"²", "^2"}, {"³", "^3"}, {"×", "x"},
+     {"…", "..."}, {"✓", "ok"}, {"✗", "!!"}, {"│", "|"},  {"█", "#"},  {"▉", "#"},  {"▊", "#"},
+     {"▋", "#"},   {"▌", "#"},  {"▍", "."},  {"▎", "."},  {"▏", "."},  {"–", "-"}}};
+
+/// A pipe without a reader must not kill for a message.
+class no_sigpipe {
+public:
+  no_sigpipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  no_sigpipe(const no_sigpipe&) = delete;
+  no_sigpipe& operator=(const no_sigpipe&) = delete;
+  ~no_sigpipe() {
+    const timespec now{};
+    if (!was_pending_) (void)sigtimedwait(&pipe_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+private:
+  sigset_t pipe_{}, before_{};
+  bool was_pending_ = false;
+};
+
+void write_to_stderr(std::string_view text) {
+  const no_sigpipe guard;
+  while (!text.empty()) {
+    const ssize_t done = ::write(STDERR_FILENO, text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return; // nobody can be told
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+}
+
+} // namespace
+
+bool shows_unicode() {
+  static const bool answer = codeset() == "utf8" && variable("TERM") != "dumb";
+  return answer;
+}
+
+std::string shown(std::string_view foreign) { return on_one_line(foreign, shows_unicode()); }
+
+std::string on_one_line(std::string_view foreign, bool unicode) {
+  std::string result;
+  while (!foreign.empty()) {
+    const std::size_t size = character_size(foreign);
+    const std::string_view character = foreign.substr(0, std::max<std::size_t>(size, 1));
+    if (size == 0 || is_control(character) || (size > 1 && !unicode))
+      for (const char c : character) result += escaped(c);
+    else
+      result += character;
+    foreign.remove_prefix(character.size());
+  }
+  return result;
+}
+
+std::string for_terminal(std::string_view text) {
+  if (shows_unicode()) return std::string(text);
+  std::string result;
+  while (!text.empty()) {
+    const auto known = std::find_if(in_ascii.begin(), in_ascii.end(),
+                                    [&](const auto& pair) { return text.starts_with(pair.first); });
+    if (known != in_ascii.end()) {
+      result += known->second;
+      text.remove_prefix(known->first.size());
+    } else {
+      const std::size_t size = std::max<std::size_t>(character_size(text), 1);
+      result += size == 1 && static_cast<unsigned char>(text[0]) < 0x80 ? text[0] : '?';
+      text.remove_prefix(size);
+    }
+  }
+  return result;
+}
+
+void print_bytes(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) < text.size())
+    throw lost_stdout(errno, std::generic_category());
+}
+
+void print_text(std::FILE* to, std::string_view text) {
+  if (to == stderr)
+    write_to_stderr(for_terminal(text));
+  else
+    print_bytes(for_terminal(text));
+}
+
+void guard_standard_streams() {
+  // Opened such that its use fails, as that of a closed one does.
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0)
+      (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+} // namespace lacuna::app

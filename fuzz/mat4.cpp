@@ -1,0 +1,6 @@
+#include "read_bytes.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  lacuna::fuzz::read_bytes(data, size, lacuna::io::read_mat4<double>);
+  return 0;
+}
