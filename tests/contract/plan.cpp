@@ -1,5 +1,8 @@
 // The planner's choice: a pure function, tested without a device on the recorded features of real
-// matrices and of three generated ones.
+// matrices and of generated ones, and judged by times that were measured with those.
+#include <cmath>
+#include <stdexcept>
+
 #include <gtest/gtest.h>
 
 #include <lacuna/plan/plan.hpp>
@@ -239,7 +242,7 @@ template <class F> void for_each_case(F f) {
     }
 }
 
-TEST(ChoosePlan, IsPureAndTheBestOfItsCandidates) {
+TEST(ChoosePlan, IsPure) {
   for_each_case([](const recorded&, const spmv_features& f, const spmv_machine& machine) {
     const auto decision = choose_plan(f, {}, machine, {});
     ASSERT_GE(decision.candidates.size(), 2u);
@@ -248,14 +251,96 @@ TEST(ChoosePlan, IsPureAndTheBestOfItsCandidates) {
     for (const auto& c : decision.candidates) {
       EXPECT_GT(c.seconds, 0);
       EXPECT_GT(c.bytes, 0);
-      if (c.refused.empty()) {
-        EXPECT_LE(decision.chosen().total_seconds, 1.04 * c.total_seconds);
-      }
     }
     const auto again = choose_plan(f, {}, machine, {});
     EXPECT_EQ(again.chosen().format, decision.chosen().format);
     EXPECT_EQ(again.reasons, decision.reasons);
   });
+}
+
+/// GFLOP/s in double on an H200, as docs/ell_csr.md and docs/packed.md have them (one run, medians
+/// of 7 queues of 30 products); 0: not told there.
+struct measured {
+  const char* name;
+  double csr, ell_csr, packed_csr;
+
+  [[nodiscard]] double of(spmv_format f) const {
+    return f == spmv_format::csr          ? csr
+           : f == spmv_format::ell_csr    ? ell_csr
+           : f == spmv_format::packed_csr ? packed_csr
+                                          : 0;
+  }
+  [[nodiscard]] double best() const { return std::max({csr, ell_csr, packed_csr}); }
+};
+constexpr measured on_h200[] = {{"27-point stencil, 128^3", 599, 921, 0},
+                                {"poisson3d:n=128", 520, 752, 572},
+                                {"poisson2d9:n=1024", 395, 849, 0},
+                                {"poisson2d:n=1000", 419, 713, 433},
+                                {"fem3d:n=40,dof=3", 587, 771, 619},
+                                {"rgg:scale=20", 492, 563, 0},
+                                {"qcd:n=16", 528, 771, 0},
+                                {"uniform:rows=1048576,per_row=8", 221, 250, 0},
+                                {"trace3:n=2145", 422, 454, 438},
+                                {"kron:scale=18", 226, 317, 0},
+                                {"circuit, 3 million rows", 366, 404, 0},
+                                {"lp:rows=4284,cols=1090000", 219, 231, 0},
+                                {"web:n=1000000", 231, 240, 0},
+                                {"dense 2000 x 2000", 422, 657, 580}};
+
+const recorded& recorded_as(const std::string& name) {
+  for (const recorded& m : matrices())
+    if (name == m.name) return m;
+  throw std::logic_error("no features of " + name);
+}
+
+/// How much slower the measured format that a machine ranks first is than the fastest one.
+double slowdown(const measured& m, const spmv_machine& machine) {
+  const auto decision =
+      choose_plan(recorded_as(m.name).features(), {}, machine, {.multiplies = 1e6});
+  for (const plan_candidate& c : decision.candidates)
+    if (m.of(c.format) > 0) return m.best() / m.of(c.format);
+  throw std::logic_error("nothing that was measured is a candidate");
+}
+
+TEST(ChoosePlan, TakesWhatWasMeasuredToBeFast) {
+  int near = 0;
+  for (const measured& m : on_h200) {
+    const double slower = slowdown(m, hopper_machine(132));
+    near += slower <= 1.1 ? 1 : 0;
+    EXPECT_LE(slower, 1.25) << m.name;
+  }
+  EXPECT_GE(near, static_cast<int>(std::size(on_h200)) - 1);
+  // Costs that are wrong are found out.
+  spmv_machine wrong = hopper_machine(132);
+  for (const spmv_class c : {spmv_class::ell_diagonal, spmv_class::ell_even, spmv_class::ell_slices,
+                             spmv_class::ell_sorted})
+    wrong.of(c).entry *= 10;
+  near = 0;
+  for (const measured& m : on_h200) near += slowdown(m, wrong) <= 1.1 ? 1 : 0;
+  EXPECT_LT(near, 10);
+}
+
+TEST(ChoosePlan, PredictsWhatWasMeasured) {
+  double errors = 0;
+  int count = 0;
+  for (const measured& m : on_h200) {
+    const spmv_features f = recorded_as(m.name).features();
+    std::vector<spmv_format> seen; // of two candidates in ell_csr the first is what was measured
+    for (const plan_candidate& c :
+         choose_plan(f, {}, hopper_machine(132), {.multiplies = 1e6}).candidates) {
+      if (m.of(c.format) == 0 || std::find(seen.begin(), seen.end(), c.format) != seen.end())
+        continue;
+      seen.push_back(c.format);
+      const double seconds = 2e-9 * static_cast<double>(f.entries) / m.of(c.format);
+      const double error = std::abs(c.seconds - seconds) / seconds;
+      EXPECT_LT(error, 0.6) << m.name << " in " << name_of(c.format) << ": " << c.seconds
+                            << " s predicted, " << seconds << " measured";
+      errors += error;
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 28);
+  EXPECT_LT(errors / count, 0.2);
 }
 
 TEST(ChoosePlan, OneProductIsNeverConverted) {
