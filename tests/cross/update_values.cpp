@@ -309,7 +309,7 @@ protected:
     return y;
   }
 };
-TYPED_TEST_SUITE(ReorderedPlan, internal::values_on<host_engine>, config_name);
+TYPED_TEST_SUITE(ReorderedPlan, host_value_configs, config_name);
 
 TYPED_TEST(ReorderedPlan, TakesNewValues) {
   using T = typename TypeParam::value;
