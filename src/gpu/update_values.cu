@@ -2,8 +2,10 @@
 // from the row pointers and the format's own structure: no map is kept and no column is read.
 //
 // A warp fills 32 lanes, each of which has its next entries side by side in CSR but stores one a
-// step. Read lane by lane, every load would touch 32 lines; so eight entries of each lane are read
-// by eight threads, four lanes at a time, and change hands in shared memory.
+// step. Read lane by lane, every load would touch 32 lines. Where the rows of a slice follow one
+// another in CSR and are short, the warp reads them in one go; elsewhere eight entries of each lane
+// are read by eight threads, four lanes at a time, while the eight before them are stored. Either
+// way they change hands in shared memory.
 #include <lacuna/op/update_values.hpp>
 
 #include "gpu/parts/cuda.cuh"
@@ -16,7 +18,14 @@ namespace {
 constexpr unsigned all_lanes = 0xffffffffu;
 constexpr int batch = 8;           // entries of a lane that are read at once
 constexpr int pitch = batch + 1;   // odd, so that lanes reading their own do not share banks
-constexpr int warps_per_block = 8; // 18 KB of shared memory in double
+constexpr int warps_per_block = 8; // 34 KB of shared memory in double
+constexpr int whole = 512;         // entries of a slice that is read in one go, 16 loads in flight
+
+/// Where entry k of a slice is in shared memory: lanes whose entries are 8 or 16 apart do not share
+/// banks.
+__device__ constexpr int padded(int k) { return k + (k >> 4); }
+constexpr int buffer_size = whole + (whole >> 4);
+static_assert(buffer_size >= 32 * pitch);
 
 /// Values by CSR's order, or by a map.
 template <class T, class O> struct value_source {
@@ -35,40 +44,83 @@ __device__ void fill_steps(const value_source<T, O>& value, std::int64_t at, std
                            int log, std::int64_t steps, const Mask& mask, T* to,
                            std::int64_t to_stride, T* buffer) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  for (std::int64_t k = 0; k < steps; k += batch) {
-    // Bit u: this lane has an entry in step k + u.
-    unsigned mine = 0;
+  T read[batch] = {}; // entries of the next batch: four lanes' in each
+  unsigned mine = 0;  // bit u: this lane has an entry in step u of the batch
+  int count = 0;      // entries of this lane in the batch
+  const auto look_ahead = [&](std::int64_t k) {
+    mine = 0;
 #pragma unroll
     for (int u = 0; u < batch; ++u)
       if (k + u < steps) mine |= (mask(k + u) >> lane & 1u) << u;
     const std::int64_t left = at < end ? ((end - at - 1) >> log) + 1 : 0;
-    const int count = static_cast<int>(min(static_cast<std::int64_t>(__popc(mine)), left));
-    if (log < 3) {
+    count = static_cast<int>(min(static_cast<std::int64_t>(__popc(mine)), left));
+    if (log >= 3) { // eight lanes and more of a row already read side by side
 #pragma unroll
-      for (int j = 0; j < batch; ++j) {
-        const int of = j * (32 / batch) + lane / batch, entry = lane % batch;
-        const std::int64_t first = __shfl_sync(all_lanes, at, of);
-        const int entries = __shfl_sync(all_lanes, count, of);
-        if (entry < entries)
-          buffer[of * pitch + entry] = value(first + (static_cast<std::int64_t>(entry) << log));
-      }
-      __syncwarp();
+      for (int u = 0; u < batch; ++u)
+        if (u < count) read[u] = value(at + (static_cast<std::int64_t>(u) << log));
+      return;
     }
+#pragma unroll
+    for (int j = 0; j < batch; ++j) {
+      const int of = j * (32 / batch) + lane / batch, entry = lane % batch;
+      const std::int64_t first = __shfl_sync(all_lanes, at, of);
+      const int entries = __shfl_sync(all_lanes, count, of);
+      if (entry < entries) read[j] = value(first + (static_cast<std::int64_t>(entry) << log));
+    }
+  };
+  look_ahead(0);
+  for (std::int64_t k = 0; k < steps; k += batch) {
+    const unsigned present = mine;
+    const int entries = count;
+#pragma unroll
+    for (int j = 0; j < batch; ++j)
+      buffer[log >= 3 ? lane * pitch + j
+                      : (j * (32 / batch) + lane / batch) * pitch + lane % batch] = read[j];
+    __syncwarp();
+    at += static_cast<std::int64_t>(entries) << log;
+    if (k + batch < steps) look_ahead(k + batch);
     int taken = 0;
 #pragma unroll
     for (int u = 0; u < batch; ++u) {
       if (k + u >= steps) break;
-      T v{0};
-      if ((mine >> u & 1u) != 0 && taken < count) {
-        // Eight lanes and more of a row already read side by side.
-        v = log < 3 ? buffer[lane * pitch + taken]
-                    : value(at + (static_cast<std::int64_t>(taken) << log));
-        ++taken;
-      }
-      to[(k + u) * to_stride] = v;
+      const bool has = (present >> u & 1u) != 0 && taken < entries;
+      to[(k + u) * to_stride] = has ? buffer[lane * pitch + taken] : T{0};
+      taken += has ? 1 : 0;
     }
-    at += static_cast<std::int64_t>(taken) << log;
     __syncwarp(); // the buffer has been read
+  }
+}
+
+/// The same where the lanes' entries follow one another: those of lane 0 begin at `base`, and there
+/// are at most `whole` of them.
+template <class T, class O, class Mask>
+__device__ void fill_short_steps(const value_source<T, O>& value, std::int64_t base, int total,
+                                 std::int64_t at, std::int64_t end, std::int64_t steps,
+                                 const Mask& mask, T* to, T* buffer) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    T read[whole / 64];
+#pragma unroll
+    for (int j = 0; j < whole / 64; ++j) {
+      const int k = half * (whole / 2) + j * 32 + lane;
+      if (k < total) read[j] = value(base + k);
+    }
+#pragma unroll
+    for (int j = 0; j < whole / 64; ++j) {
+      const int k = half * (whole / 2) + j * 32 + lane;
+      if (k < total) buffer[padded(k)] = read[j];
+    }
+    if (total <= whole / 2) break;
+  }
+  __syncwarp();
+  int next = static_cast<int>(at - base);
+  const int stop = static_cast<int>(end - base);
+#pragma unroll 8
+  for (std::int64_t k = 0; k < steps; ++k) {
+    const bool has = (mask(k) >> lane & 1u) != 0 && next < stop;
+    to[k * slice_lanes] = has ? buffer[padded(next)] : T{0};
+    next += has ? 1 : 0;
   }
 }
 
@@ -76,7 +128,7 @@ template <class T, class I, class O>
 __global__ void __launch_bounds__(32 * warps_per_block)
     fill_ell_csr_kernel(const ell_csr_view<T, I, space::device> to, const O* rowptr,
                         const value_source<T, O> value) {
-  __shared__ T buffers[warps_per_block][32 * pitch];
+  __shared__ T buffers[warps_per_block][buffer_size];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t slice = thread_index() / 32;
   if (slice >= to.slice_count()) return;
@@ -84,6 +136,12 @@ __global__ void __launch_bounds__(32 * warps_per_block)
   const ell_slice here = slices[slice];
   const std::int64_t steps = slices[slice + 1].step - here.step;
   const std::int64_t pieces = to.pieces().size();
+  T* const buffer = buffers[threadIdx.x / 32];
+  T* const first = to.values().data() + here.step * slice_lanes + lane;
+  const ell_step<I>* const heads = to.steps().data() + here.step;
+  const auto mask = [heads](std::int64_t k) {
+    return static_cast<unsigned>(__ldg(&heads[k].mask));
+  };
   std::int64_t at = 0, end = 0;
   int log = 0;
   if (slice < pieces) {
@@ -104,12 +162,16 @@ __global__ void __launch_bounds__(32 * warps_per_block)
       at = rowptr[row] + lane % (1 << log);
       end = rowptr[row + 1];
     }
+    if (log == 0 && to.rows().empty()) {
+      const std::int64_t base = __shfl_sync(all_lanes, at, 0);
+      const unsigned used = __ballot_sync(all_lanes, row >= 0);
+      const std::int64_t total = __shfl_sync(all_lanes, end, 31 - __clz(used)) - base;
+      if (total <= whole)
+        return fill_short_steps(value, base, static_cast<int>(total), at, end, steps, mask, first,
+                                buffer);
+    }
   }
-  const ell_step<I>* const heads = to.steps().data() + here.step;
-  fill_steps(
-      value, at, end, log, steps,
-      [heads](std::int64_t k) { return static_cast<unsigned>(__ldg(&heads[k].mask)); },
-      to.values().data() + here.step * slice_lanes + lane, slice_lanes, buffers[threadIdx.x / 32]);
+  fill_steps(value, at, end, log, steps, mask, first, slice_lanes, buffer);
 }
 
 template <class T, class I, class O>

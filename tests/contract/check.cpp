@@ -156,20 +156,16 @@ TYPED_TEST(Check, Dense) {
   constexpr space where = TypeParam::memory_space;
   const auto& ctx = TypeParam::context();
   const array<T, where> memory(ctx, 100);
-  const auto broken = [&](dense_view<const T, where> d, const std::string& part) {
-    try {
-      check(ctx, d);
-      ADD_FAILURE() << "nothing was thrown; expected " << part;
-    } catch (const bad_input& e) {
-      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-    }
-  };
   EXPECT_NO_THROW(check(ctx, dense_view<const T, where>(memory.data(), {5, 20})));
   EXPECT_NO_THROW(
       check(ctx, dense_view<const T, where>(memory.data(), {5, 3}, layout::column_major, 6)));
-  broken({memory.data(), {5, 20}, layout::row_major, 19}, "ld is 19");
-  broken({memory.data(), {5, 20}, layout::column_major, 4}, "ld is 4");
-  broken({memory.data(), {-1, 20}}, "negative");
+  // What is broken cannot be made.
+  const auto make = [&](index<std::int64_t> shape, layout l, std::int64_t ld) {
+    (void)dense_view<const T, where>(memory.data(), shape, l, ld);
+  };
+  EXPECT_THROW(make({5, 20}, layout::row_major, 19), size_mismatch);
+  EXPECT_THROW(make({5, 20}, layout::column_major, 4), size_mismatch);
+  EXPECT_THROW(make({-1, 20}, layout::row_major, 0), bad_input);
 }
 
 TYPED_TEST(Check, ReadsBrokenMatricesSafely) {
