@@ -85,6 +85,12 @@ std::string printable(std::string_view text) {
     const std::size_t size = printable_bytes(text);
     if (size > 0)
       result += text.substr(0, size);
+    else if (text[0] == '\n')
+      result += "\\n";
+    else if (text[0] == '\r')
+      result += "\\r";
+    else if (text[0] == '\t')
+      result += "\\t";
     else
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
     text.remove_prefix(std::max<std::size_t>(size, 1));

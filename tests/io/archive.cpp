@@ -169,7 +169,7 @@ TEST_F(Archive, NamesAreShownEscaped) {
     EXPECT_NE(std::string(e.what()).find("a\\x1b[31m.mtx"), std::string::npos) << e.what();
     EXPECT_EQ(std::string(e.what()).find('\033'), std::string::npos);
   }
-  EXPECT_EQ(printable("a\tb\xffñ\xc2\x9bz…\u202ec"), "a\\x09b\\xffñ\\xc2\\x9bz…\\xe2\\x80\\xaec");
+  EXPECT_EQ(printable("a\tb\xffñ\xc2\x9bz…\u202ec"), "a\\tb\\xffñ\\xc2\\x9bz…\\xe2\\x80\\xaec");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 # Compiles SOURCE. Its lines "// expect: REGEX" say what the compiler must complain about; without
-# any it must compile. An expectation that begins with "lacuna:" is Lacuna's own message, which must
-# be the compiler's first error.
+# any it must compile. If the first expectation begins with "lacuna:", it is Lacuna's own message and
+# must be the compiler's first error.
 string(REPLACE "|" ";" INCLUDES "${INCLUDES}")
 list(TRANSFORM INCLUDES PREPEND -I)
 execute_process(

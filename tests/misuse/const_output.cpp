@@ -1,5 +1,5 @@
 // A result that may not be written.
-// expect: mutable_view
+// expect: lacuna: the result must be writable and must outlive the call
 #include <lacuna/lacuna.hpp>
 
 #include <vector>

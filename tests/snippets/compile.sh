@@ -7,7 +7,7 @@ shift 2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 awk -v to="$scratch/block" '
-  /^```cpp$/ { inside = 1; name = to ++count ".txt"; printf "" > name; next }
+  /^```cpp$/ { inside = 1; name = to (++count) ".txt"; printf "" > name; next }
   /^```$/ { inside = 0 }
   inside { print > name }' "$page"
 status=0
