@@ -100,10 +100,43 @@ std::int64_t fill_lane(T* tile, unsigned here, int count, std::int64_t at, std::
   return at;
 }
 
+/// Whether 32 rows that follow one another have an entry in every step: stencils away from their
+/// grid's boundary, bands, rows of one length.
+template <class T, class I, class O>
+bool is_full(ell_csr_view<T, I> to, const O* rowptr, std::int64_t slice) {
+  const std::int64_t row = (slice - to.pieces().size()) * slice_lanes;
+  if (row < 0 || row + slice_lanes > to.shape().row || !to.rows().empty() ||
+      to.slices()[slice].row_lanes() != 1)
+    return false;
+  const std::int64_t begin = to.slices()[slice].step, end = to.slices()[slice + 1].step;
+  if (rowptr[row + slice_lanes] - rowptr[row] != (end - begin) * slice_lanes) return false;
+  std::uint32_t all = ~std::uint32_t{0};
+  for (std::int64_t k = begin; k < end; ++k) all &= static_cast<std::uint32_t>(to.steps()[k].mask);
+  return all == ~std::uint32_t{0};
+}
+
+/// Such a slice is a block of values that is transposed, tile by tile.
+template <class T, class I, class O, class Value>
+void fill_full_slice(ell_csr_view<T, I> to, const O* rowptr, std::int64_t slice,
+                     const tile_writer& writer, Value value) {
+  alignas(64) T tile[batch * slice_lanes];
+  const std::int64_t begin = to.slices()[slice].step;
+  const std::int64_t steps = to.slices()[slice + 1].step - begin;
+  const std::int64_t first = rowptr[(slice - to.pieces().size()) * slice_lanes];
+  for (std::int64_t k = 0; k < steps; k += batch) {
+    const int count = static_cast<int>(std::min<std::int64_t>(batch, steps - k));
+    for (int u = 0; u < count; ++u)
+      for (int l = 0; l < slice_lanes; ++l)
+        tile[slice_lanes * u + l] = value(first + l * steps + k + u);
+    writer.write(tile, count * slice_lanes, to.values().data() + slice_lanes * (begin + k));
+  }
+}
+
 /// Fills a slice batch by batch, each in a tile that is written at once.
 template <class T, class I, class O, class Value>
 void fill_slice(ell_csr_view<T, I> to, const O* rowptr, std::int64_t slice,
                 const tile_writer& writer, Value value) {
+  if (is_full(to, rowptr, slice)) return fill_full_slice(to, rowptr, slice, writer, value);
   alignas(64) T tile[batch * slice_lanes];
   unsigned char here[slice_lanes];
   lane_places<I, O> lanes(to, rowptr, slice);
