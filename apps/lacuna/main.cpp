@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   CLI::App cli("Lacuna: sparse matrices that adapt, change and solve, on CPUs and NVIDIA GPUs.",
                "lacuna");
   cli.footer(
-      "A matrix is a file (.mtx, .npz, .mat, .bsp.h5, .rb, an archive; packed by gzip, zstd, bzip2),\n"
+      "A matrix is a file (.mtx, .npz, .mat, .bsp.h5, .rb, .tar; also .gz, .zst, .bz2),\n"
       "- for standard input, or gen:NAME[:key=value,...]; `lacuna info gen:` lists those.\n\n"
       "Examples:\n"
       "  lacuna info cage10.mtx.gz\n"

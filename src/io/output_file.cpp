@@ -26,7 +26,7 @@ std::string name_of(const std::string& path) { return path.substr(path.rfind('/'
 
 [[noreturn]] void throw_unwritable(const std::string& path, int reason) {
   throw failed(fmt::format("cannot write {}: {}", path == "-" ? "standard output" : printable(path),
-                          std::strerror(reason)));
+                           std::strerror(reason)));
 }
 
 /// Where a chain of links ends; what it names need not exist.
