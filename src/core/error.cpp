@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "core/narrow_limit.hpp"
+
 namespace lacuna {
 
 namespace detail {
@@ -32,6 +34,11 @@ void throw_short_range(const char* format, const char* what, std::int64_t size,
                        std::int64_t needed) {
   throw size_mismatch(
       fmt::format("{}: {} has {} elements, {} are needed", format, what, size, needed));
+}
+
+void throw_small_ld(std::int64_t ld, std::int64_t least) {
+  throw size_mismatch(fmt::format(
+      "dense_view: ld is {}, the least is {}: rows or columns would overlap", ld, least));
 }
 
 void throw_bad_shape(const char* format, std::int64_t rows, std::int64_t cols, std::int64_t nnz) {

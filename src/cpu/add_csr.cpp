@@ -34,7 +34,7 @@ void throw_other_count(std::int64_t given, std::int64_t found) {
 
 } // namespace lacuna::detail
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 /// Shares a thread: some cost more than others, and threads take them one by one.
@@ -335,4 +335,4 @@ LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
                                            csr_view<const T, I, std::int32_t>);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE_WIDE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -5,7 +5,7 @@
 
 #include "cpu/rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 inline constexpr std::int64_t row_block = 64;
 
@@ -71,4 +71,4 @@ csr<T, I, O> build_rows(const host_context& ctx, index<I> shape, facts order, in
       });
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

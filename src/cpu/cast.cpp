@@ -9,7 +9,7 @@
 #include "cpu/rows.hpp"
 
 namespace lacuna {
-namespace cpu {
+namespace detail::cpu {
 
 template <class From, class To>
 std::int64_t cast_array(const host_context& ctx, vector_view<const From> from, vector_view<To> to) {
@@ -38,7 +38,7 @@ LACUNA_INSTANTIATE(std::int32_t, std::int64_t)
 LACUNA_INSTANTIATE(std::int64_t, std::int32_t)
 #undef LACUNA_INSTANTIATE
 
-} // namespace cpu
+} // namespace detail::cpu
 
 void detail::throw_does_not_fit_at(const char* what, std::int64_t at) {
   throw bad_input(

@@ -7,7 +7,7 @@
 
 #include "cpu/parallel_sort.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
@@ -214,4 +214,4 @@ void check_coo(const host_context& ctx, coo_view<const T, I, O> a) {
   template void check_coo(const host_context&, coo_view<const T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

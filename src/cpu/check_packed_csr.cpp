@@ -4,7 +4,7 @@
 
 #include "cpu/packed_kernels.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 template <class... Args>
@@ -52,4 +52,4 @@ void check_packed_csr(const host_context& ctx, packed_csr_view<const T, I, O> a)
   template void check_packed_csr<T, I, O>(const host_context&, packed_csr_view<const T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

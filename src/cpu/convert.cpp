@@ -4,7 +4,7 @@
 #include "cpu/row_starts.hpp"
 #include "cpu/scatter.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 template <class T> void copy(const host_context& ctx, const T* from, std::int64_t size, T* to) {
@@ -129,4 +129,4 @@ void csr_to_dense(const host_context& ctx, csr_view<const T, I, O> a, dense_view
   template void csr_to_dense(const host_context&, csr_view<const T, I, O>, dense_view<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -8,7 +8,7 @@
 #include "cpu/rows.hpp"
 #include "plan/csr_k.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 /// Shares in which rows are looked at. Their number is fixed, so that sums are the same for any
@@ -234,4 +234,4 @@ LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 #define LACUNA_INSTANTIATE(T, I, O) template void check_groups<T, I, O>(csr_k_view<const T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

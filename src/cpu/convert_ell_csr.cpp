@@ -25,7 +25,7 @@ ell_csr_options paper_thresholds(std::int64_t short_rows, std::int64_t short_ent
   return o;
 }
 
-namespace cpu {
+namespace detail::cpu {
 namespace {
 
 constexpr std::int64_t slice_grain = 64; // slices for one more thread
@@ -226,5 +226,5 @@ ell_csr<T, I> csr_to_ell_csr(const host_context& ctx, csr_view<const T, I, O> a,
                                                  const ell_csr_options&);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace cpu
+} // namespace detail::cpu
 } // namespace lacuna

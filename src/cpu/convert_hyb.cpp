@@ -20,7 +20,7 @@ std::int64_t choose_hyb_width(std::int64_t rows, std::span<const std::int64_t> r
   return width;
 }
 
-namespace cpu {
+namespace detail::cpu {
 namespace {
 
 constexpr std::int64_t group = 32; // rows that are filled together: they share cache lines
@@ -179,5 +179,5 @@ void check_hyb(const host_context& ctx, hyb_view<const T, I, O> a) {
   template void check_hyb<T, I, O>(const host_context&, hyb_view<const T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace cpu
+} // namespace detail::cpu
 } // namespace lacuna

@@ -4,7 +4,7 @@
 
 #include "cpu/packed_kernels.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 template <class T> array<T> copied(const host_context& ctx, vector_view<const T> from) {
@@ -96,4 +96,4 @@ csr<T, I, O> packed_csr_to_csr(const host_context& ctx, packed_csr_view<const T,
   template csr<T, I, O> packed_csr_to_csr(const host_context&, packed_csr_view<const T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -3,7 +3,7 @@
 #include "cpu/rows.hpp"
 #include "cpu/scatter.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 constexpr int classes = 5; // 1, 2, 4, 8, 16 lanes a row
@@ -126,4 +126,4 @@ slice_rows<I> arrange_rows(const host_context& ctx, vector_view<const O> rowptr,
                                             const ell_csr_options&);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -3,7 +3,7 @@
 
 #include <lacuna/op/ell_csr.hpp>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Slices in the order of the matrix: first the pieces of long rows, then the other rows.
 template <class I> struct slice_rows {
@@ -18,4 +18,4 @@ template <class I, class O>
 slice_rows<I> arrange_rows(const host_context& ctx, vector_view<const O> rowptr,
                            const ell_csr_options& options);
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

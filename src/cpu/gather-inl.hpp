@@ -10,7 +10,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace lacuna::cpu::HWY_NAMESPACE {
+namespace lacuna::detail::cpu::HWY_NAMESPACE {
 
 /// Where x is in a cache, loads and inserts beat the processor's own gather. Zen 4, 2 threads,
 /// rows of 16 to 80 entries: 7 to 9 against 4.5 to 6.5 GFLOP/s.
@@ -36,6 +36,6 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> pick(D d, const T* x, const I* columns) {
 #endif
 }
 
-} // namespace lacuna::cpu::HWY_NAMESPACE
+} // namespace lacuna::detail::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

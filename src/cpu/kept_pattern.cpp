@@ -4,7 +4,7 @@
 
 #include "cpu/scatter.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 template <class X>
@@ -76,4 +76,4 @@ LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
   template void gather_values(const host_context&, const T*, vector_view<const O>, T*);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE_PAIR)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

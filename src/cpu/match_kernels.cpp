@@ -12,7 +12,7 @@
 #include "cpu/match_kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace lacuna::cpu::HWY_NAMESPACE {
+namespace lacuna::detail::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// A vector of A's columns is compared with one of B's at a time: a step of a merge waits for the
@@ -59,11 +59,11 @@ match_kernels<std::int32_t, std::int64_t> i32_o64() { return {count<std::int32_t
 match_kernels<std::int64_t, std::int32_t> i64_o32() { return {count<std::int64_t, std::int32_t>}; }
 match_kernels<std::int64_t, std::int64_t> i64_o64() { return {count<std::int64_t, std::int64_t>}; }
 
-} // namespace lacuna::cpu::HWY_NAMESPACE
+} // namespace lacuna::detail::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 HWY_EXPORT(i32_o32);
 HWY_EXPORT(i32_o64);
 HWY_EXPORT(i64_o32);
@@ -85,5 +85,5 @@ template <> const match_kernels<std::int64_t, std::int64_t>& best_match_kernels(
   static const auto best = HWY_DYNAMIC_DISPATCH(i64_o64)();
   return best;
 }
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu
 #endif

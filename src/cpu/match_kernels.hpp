@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 template <class I, class O> struct match_kernels {
   /// How many columns rows [row, row_end) of A and B have in common; columns ascend in each row.
@@ -15,4 +15,4 @@ template <class I, class O> struct match_kernels {
 
 template <class I, class O> const match_kernels<I, O>& best_match_kernels();
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -2,7 +2,7 @@
 
 #include "cpu/build_rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 /// The one value of entries [first, last) with the same coordinate.
@@ -85,4 +85,4 @@ coo<T, I, O> merge_coo(const host_context& ctx, coo_view<const T, I, O> a, dupli
   template coo<T, I, O> merge_coo(const host_context&, coo_view<const T, I, O>, duplicates);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

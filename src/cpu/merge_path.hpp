@@ -6,7 +6,7 @@
 
 #include "cpu/rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Before entry a of A and entry b of B, both in row `row` or at its end.
 struct path_cut {
@@ -72,4 +72,4 @@ template <class I, class O> struct pattern_pair {
   }
 };
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

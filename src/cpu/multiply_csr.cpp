@@ -6,7 +6,7 @@
 
 #include "cpu/shares.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 template <class T, class I, class O>
 void multiply_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
@@ -62,4 +62,4 @@ void inspect_csr(const host_context& ctx, csr_view<const T, I, O> a,
                                      multiply_inspection<T, I, O, space::host>&);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

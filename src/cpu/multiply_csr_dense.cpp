@@ -3,7 +3,7 @@
 
 #include "cpu/shares.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 template <class T, class I, class O>
 void multiply_csr_dense(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
@@ -49,4 +49,4 @@ void multiply_csr_dense(const host_context& ctx, T alpha, csr_view<const T, I, O
                                             dense_view<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -6,7 +6,7 @@
 
 #include "cpu/shares.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 template <class T, class I, class O> class super_row_multiply {
@@ -127,4 +127,4 @@ void multiply_csr_k(const host_context& ctx, T alpha, csr_k_view<const T, I, O> 
                                         vector_view<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -9,7 +9,7 @@
 
 #include "cpu/rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 struct window {
@@ -97,4 +97,4 @@ void multiply_csr_transposed(const host_context& ctx, T alpha, csr_view<const T,
                                                  vector_view<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

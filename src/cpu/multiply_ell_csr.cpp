@@ -7,7 +7,7 @@
 #include "cpu/rows.hpp"
 #include "cpu/slice_kernels.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 constexpr int shares_per_thread = 16;
@@ -96,4 +96,4 @@ void multiply_ell_csr(const host_context& ctx, T alpha, ell_csr_view<const T, I>
                                        dense_view<T>);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

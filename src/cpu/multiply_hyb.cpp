@@ -6,7 +6,7 @@
 #include "cpu/parallel.hpp"
 #include "cpu/rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 constexpr std::int64_t block = 256; // rows whose sums are kept while columns are passed through
@@ -55,4 +55,4 @@ void multiply_hyb(const host_context& ctx, T alpha, hyb_view<const T, I, O> a,
                                       dense_view<const T>, T, dense_view<const T>, dense_view<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

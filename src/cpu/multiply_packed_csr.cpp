@@ -6,7 +6,7 @@
 #include "cpu/packed_kernels.hpp"
 #include "cpu/shares.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 template <class T, class I, class O>
 void multiply_packed_csr(const host_context& ctx, T alpha, packed_csr_view<const T, I, O> a,
@@ -42,4 +42,4 @@ void multiply_packed_csr(const host_context& ctx, T alpha, packed_csr_view<const
                                              T, vector_view<const T>, vector_view<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -5,7 +5,7 @@
 #include "cpu/packed_kernels.hpp"
 #include "cpu/shares.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 /// Entries that are unpacked together, about; rows may have more. Stays in the first cache.
@@ -131,4 +131,4 @@ void multiply_packed_csr_dense(const host_context& ctx, T alpha, packed_csr_view
       dense_view<const T>, dense_view<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

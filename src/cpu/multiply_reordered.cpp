@@ -4,7 +4,7 @@
 
 #include "cpu/rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 template <class T, class I, class O>
 void multiply_reordered(const host_context& ctx, T alpha, csr_k_view<const T, I, O> b,
@@ -32,4 +32,4 @@ void multiply_reordered(const host_context& ctx, T alpha, csr_k_view<const T, I,
                                             dense_view<const T>, dense_view<T>, vector_view<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

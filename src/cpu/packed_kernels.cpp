@@ -15,14 +15,14 @@
 
 #ifndef LACUNA_PACKED_KERNELS_ONCE
 #define LACUNA_PACKED_KERNELS_ONCE
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 #define LACUNA_SLOT(T, I, O) std::tuple<packed_kernels<T, I, O>>{},
 using packed_table = decltype(std::tuple_cat(LACUNA_FOR_EACH_TYPE(LACUNA_SLOT) std::tuple<>{}));
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace lacuna::cpu::HWY_NAMESPACE {
+namespace lacuna::detail::cpu::HWY_NAMESPACE {
 namespace { // some names are row_kernels.cpp's, too
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -220,11 +220,11 @@ void unpack_64(const packed_chunk<std::int64_t>* chunks, const std::uint8_t* col
 }
 
 } // namespace
-} // namespace lacuna::cpu::HWY_NAMESPACE
+} // namespace lacuna::detail::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 HWY_EXPORT(make_packed_table);
 HWY_EXPORT(unpack_32);
 HWY_EXPORT(unpack_64);
@@ -248,5 +248,5 @@ void unpack_chunks(const packed_chunk<std::int64_t>* chunks, const std::uint8_t*
   HWY_DYNAMIC_DISPATCH(unpack_64)(chunks, columns, first, last, result);
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu
 #endif

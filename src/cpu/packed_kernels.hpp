@@ -5,7 +5,7 @@
 #include "cpu/rows.hpp"
 #include <lacuna/format/packed_csr.hpp>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// y = alpha A x + beta z over some rows.
 template <class T, class I, class O> struct packed_arguments {
@@ -61,4 +61,4 @@ array<I> unpack_columns(const host_context& ctx, packed_csr_view<const T, I, O> 
   return result;
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

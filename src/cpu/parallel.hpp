@@ -6,7 +6,7 @@
 
 #include <lacuna/core/context.hpp>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Calls f(part, parts) for part = 0 .. parts - 1, each on a thread of its own. f must not throw:
 /// allocate before. Small work (`size` below `grain`) stays on the calling thread.
@@ -43,4 +43,4 @@ void for_each_range(const host_context& ctx, std::int64_t size, std::int64_t gra
   });
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

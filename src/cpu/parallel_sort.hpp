@@ -6,7 +6,7 @@
 
 #include "cpu/rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Sorts first[0 .. size); not stable, so give equal elements a place of their own. Ranges are
 /// halved at their median, all halves of one size at once, until each thread has one to sort.
@@ -21,4 +21,4 @@ template <class E> void parallel_sort(const host_context& ctx, E* first, std::in
   for_each_part(ctx, parts, 1, [=](int part, int) { std::sort(at(part), at(part + 1)); });
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

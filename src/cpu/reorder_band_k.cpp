@@ -6,7 +6,7 @@
 #include "cpu/reorder_graph.hpp"
 #include "cpu/rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 template <class I> struct groups_found {
@@ -210,4 +210,4 @@ band_ordering<I> band_k(const host_context& ctx, vector_view<const O> rowptr,
                                    vector_view<const I>, bool, const std::vector<std::int64_t>&);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -2,7 +2,7 @@
 
 #include "cpu/reorder_search.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 /// Searches for a vertex far out. Each but the last finds more levels than the one before; three
@@ -61,4 +61,4 @@ LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 template array<std::int32_t> reverse_cuthill_mckee(const host_context&, const graph<std::int32_t>&);
 template array<std::int64_t> reverse_cuthill_mckee(const host_context&, const graph<std::int64_t>&);
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -2,7 +2,7 @@
 
 #include "cpu/scatter.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 /// Rows of a pattern, without values.
@@ -171,4 +171,4 @@ LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 LACUNA_INSTANTIATE(std::int32_t)
 LACUNA_INSTANTIATE(std::int64_t)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -3,7 +3,7 @@
 
 #include <lacuna/core/array.hpp>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Vertices 0 .. size() - 1. Every edge is stored from both ends; no loops, none twice.
 template <class I> struct graph {
@@ -39,4 +39,4 @@ graph<I> contract(const host_context& ctx, const graph<I>& fine, const array<I>&
 /// place of their first neighbour, then by degree, then by number.
 template <class I> array<I> reverse_cuthill_mckee(const host_context& ctx, const graph<I>& g);
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -6,7 +6,7 @@
 #include "cpu/scatter.hpp"
 #include <lacuna/op/convert.hpp>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 template <class I>
 void invert_permutation(const host_context& ctx, vector_view<const I> order,
@@ -94,4 +94,4 @@ LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 LACUNA_INSTANTIATE(std::int32_t)
 LACUNA_INSTANTIATE(std::int64_t)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

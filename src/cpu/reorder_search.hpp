@@ -8,7 +8,7 @@
 #include "cpu/reorder_graph.hpp"
 #include "cpu/scatter.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Edges of a level from which threads share it: about 1 ms of one thread's. On EPYC with 2
 /// threads, other programs keeping the cores busy, Andrews (760 k entries) took 620 ms with 65536,
@@ -167,4 +167,4 @@ private:
   array<std::int64_t> offset_, sums_;
 };
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

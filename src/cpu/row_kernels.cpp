@@ -18,14 +18,14 @@
 
 #ifndef LACUNA_ROW_KERNELS_ONCE
 #define LACUNA_ROW_KERNELS_ONCE
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 #define LACUNA_SLOT(T, I, O) std::tuple<row_kernels<T, I, O>>{},
 using kernel_table = decltype(std::tuple_cat(LACUNA_FOR_EACH_TYPE(LACUNA_SLOT) std::tuple<>{}));
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace lacuna::cpu::HWY_NAMESPACE {
+namespace lacuna::detail::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Entries that are asked for ahead of their use: the hardware's prefetchers stop at page ends and
@@ -206,12 +206,12 @@ kernel_table make_table() {
 }
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 
-} // namespace lacuna::cpu::HWY_NAMESPACE
+} // namespace lacuna::detail::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace lacuna {
-namespace cpu {
+namespace detail::cpu {
 HWY_EXPORT(make_table);
 HWY_EXPORT(target_name);
 
@@ -225,9 +225,9 @@ LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 const char* best_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 
-} // namespace cpu
+} // namespace detail::cpu
 
-const char* simd_target() noexcept { return cpu::best_target(); }
+const char* simd_target() noexcept { return detail::cpu::best_target(); }
 
 } // namespace lacuna
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Y = alpha A X + beta Z over some rows. Strides in elements; a vector is one column.
 template <class T, class I, class O> struct row_arguments {
@@ -48,4 +48,4 @@ void store_sum(const row_arguments<T, I, O>& p, std::int64_t row, std::int64_t c
                      : p.alpha * sum + p.beta * p.z[row * p.z_row + column * p.z_column];
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

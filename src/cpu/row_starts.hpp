@@ -7,7 +7,7 @@
 
 #include "cpu/rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 template <class I> bool ascends(const host_context& ctx, vector_view<const I> v) {
   std::atomic<bool> result{true};
@@ -34,4 +34,4 @@ void find_row_starts(const host_context& ctx, vector_view<const I> rowind, std::
   std::fill(rowptr + rest, rowptr + rows + 1, static_cast<O>(nnz));
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -6,7 +6,7 @@
 
 #include "cpu/parallel.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Entries (or rows) below which another thread does not pay.
 inline constexpr std::int64_t entry_grain = std::int64_t{1} << 14;
@@ -51,4 +51,4 @@ void for_each_row_piece(const O* rowptr, std::int64_t rows, std::int64_t begin, 
   }
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

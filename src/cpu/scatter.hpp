@@ -6,7 +6,7 @@
 
 #include "cpu/rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// p[i + 1] becomes p[0] + … + p[i + 1], for i in [0, size). `sums` has an element a part.
 template <class O>
@@ -119,4 +119,4 @@ void scatter_by_key(const host_context& ctx, const Keys& key, std::int64_t nnz, 
   });
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

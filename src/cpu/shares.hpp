@@ -7,7 +7,7 @@
 #include "cpu/rows.hpp"
 #include <lacuna/core/array.hpp>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Shares hold equal rows and entries, but where x is scattered some cost several times what
 /// others do: threads take them one by one. Against one share a thread, beside Eigen in the same
@@ -83,4 +83,4 @@ void for_each_share(const host_context& ctx, const O* rowptr, std::int64_t rows,
   }
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -15,15 +15,15 @@
 
 #ifndef LACUNA_SLICE_KERNELS_ONCE
 #define LACUNA_SLICE_KERNELS_ONCE
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 #define LACUNA_SLOT(T, I) std::tuple<slice_kernels<T, I>>{},
 using slice_kernel_table =
     decltype(std::tuple_cat(LACUNA_FOR_EACH_PAIR(LACUNA_SLOT) std::tuple<>{}));
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace lacuna::cpu::HWY_NAMESPACE {
+namespace lacuna::detail::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T> using tag = hn::CappedTag<T, 16>;
@@ -175,11 +175,11 @@ slice_kernel_table make_slice_table() {
   return table;
 }
 
-} // namespace lacuna::cpu::HWY_NAMESPACE
+} // namespace lacuna::detail::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 HWY_EXPORT(make_slice_table);
 
 template <class T, class I> const slice_kernels<T, I>& best_slice_kernels() {
@@ -189,5 +189,5 @@ template <class T, class I> const slice_kernels<T, I>& best_slice_kernels() {
 #define LACUNA_INSTANTIATE(T, I) template const slice_kernels<T, I>& best_slice_kernels<T, I>();
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu
 #endif

@@ -6,7 +6,7 @@
 
 #include <lacuna/format/ell_csr.hpp>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// y = alpha A x + beta z; vectors without gaps.
 template <class T, class I> struct slice_arguments {
@@ -34,4 +34,4 @@ template <class T, class I> struct slice_kernels {
 /// The kernels for this machine.
 template <class T, class I> const slice_kernels<T, I>& best_slice_kernels();
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -4,7 +4,7 @@
 
 #include "cpu/parallel_sort.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 /// Column and position in the row, which makes any sort stable. Packed: both below 2^32.
@@ -206,4 +206,4 @@ template <class T, class I, class O> void sort_coo(const host_context& ctx, coo_
   template void sort_coo(const host_context&, coo_view<T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -11,7 +11,7 @@
 #include "cpu/spgemm_counts.hpp"
 #include "cpu/spgemm_sort_rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 /// Memory that no one uses now.
@@ -309,4 +309,4 @@ void refill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE_WIDE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -5,7 +5,7 @@
 
 #include "cpu/spgemm_units.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Bytes that all threads' chunks may take together.
 class chunk_budget {
@@ -73,4 +73,4 @@ private:
   std::vector<chunk> chunks_;
 };
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -6,7 +6,7 @@
 #include "cpu/scatter.hpp"
 #include "cpu/spgemm_units.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Throws unsupported if C's entries do not fit OC.
 template <class OC> void require_offsets(std::int64_t entries) {
@@ -44,4 +44,4 @@ void run_unit(Worker& worker, const spgemm_factors<T, I, O>& f, const spgemm_uni
     worker.template rows<M>(f, u.first, u.last, out);
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -8,7 +8,7 @@
 #include <lacuna/core/array.hpp>
 #include <lacuna/format/csr.hpp>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 enum class spgemm_output { count, values, pattern };
 
@@ -57,4 +57,4 @@ template <class T, class I> struct row_place {
   T* value = nullptr;
 };
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -13,7 +13,7 @@
 #include "cpu/spgemm_kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace lacuna::cpu::HWY_NAMESPACE {
+namespace lacuna::detail::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// The marks among 64 bytes as bits; the bytes are cleared.
@@ -97,11 +97,11 @@ template <class T> spgemm_kernels<T> kernels() {
 spgemm_kernels<float> float_kernels() { return kernels<float>(); }
 spgemm_kernels<double> double_kernels() { return kernels<double>(); }
 
-} // namespace lacuna::cpu::HWY_NAMESPACE
+} // namespace lacuna::detail::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 HWY_EXPORT(float_kernels);
 HWY_EXPORT(double_kernels);
 
@@ -113,5 +113,5 @@ template <> const spgemm_kernels<double>& best_spgemm_kernels() {
   static const spgemm_kernels<double> best = HWY_DYNAMIC_DISPATCH(double_kernels)();
   return best;
 }
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Columns of a dense accumulator that hold something: 64 to a word.
 struct marked_columns {
@@ -34,4 +34,4 @@ template <class T> struct spgemm_kernels {
 
 template <class T> const spgemm_kernels<T>& best_spgemm_kernels();
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -5,7 +5,7 @@
 
 #include "cpu/spgemm_factors.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 template <class T, class I, class O> class spgemm_recipe {
 public:
@@ -110,4 +110,4 @@ private:
   int wait_ = 0, patience_ = 1; ///< rows
 };
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

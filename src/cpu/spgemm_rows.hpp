@@ -24,7 +24,7 @@
 #include "cpu/spgemm_kernels.hpp"
 #include "cpu/spgemm_recipe.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// What workers allocate, chosen once for a product.
 struct spgemm_sizes {
@@ -539,4 +539,4 @@ bool spgemm_worker<T, I, O>::refill(const factors& f, std::int64_t i, column_ran
   return inside;
 }
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

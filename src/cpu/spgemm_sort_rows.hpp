@@ -8,7 +8,7 @@
 
 #include "cpu/spgemm_rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// A thread's buffers, used as spgemm_worker is. A row with more products than they hold is summed
 /// whenever they are full; sums come before the products that follow.
@@ -83,4 +83,4 @@ private:
   array<T> products_, sums_;
 };
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -2,7 +2,7 @@
 
 #include <lacuna/core/checked.hpp>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 /// Threads take this many units each or more, so that one that turns out dear delays no one.
@@ -150,4 +150,4 @@ spgemm_estimate estimate_spgemm(const host_context& ctx, csr_view<const T, I, O>
                                            csr_view<const T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

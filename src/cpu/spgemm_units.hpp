@@ -10,7 +10,7 @@
 #include "cpu/rows.hpp"
 #include "cpu/spgemm_rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Rows [first, last), or some columns of one row.
 struct spgemm_unit {
@@ -108,4 +108,4 @@ private:
   std::vector<char> ready_;
 };
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

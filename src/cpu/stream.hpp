@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 /// Bytes from which an array counts as too large to be kept: half of a usual last-level cache.
 inline constexpr std::int64_t streamed_bytes = std::int64_t{1} << 24;
@@ -45,4 +45,4 @@ private:
   [[maybe_unused]] bool streams_; // elsewhere than on x86 it makes no difference
 };
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

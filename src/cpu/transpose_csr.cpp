@@ -2,7 +2,7 @@
 
 #include "cpu/scatter.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 
 template <class T, class I, class O>
 void transpose_csr(const host_context& ctx, csr_view<const T, I, O> a, csr_view<T, I, O> b) {
@@ -33,4 +33,4 @@ void transpose_csr(const host_context& ctx, csr_view<const T, I, O> a, csr_view<
   template void transpose_csr(const host_context&, csr_view<const T, I, O>, csr_view<T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

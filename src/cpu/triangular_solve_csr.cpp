@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 namespace lacuna {
-namespace cpu {
+namespace detail::cpu {
 
 template <class T, class I, class O>
 void triangular_solve_csr(const host_context&, T alpha, csr_view<const T, I, O> a, bool upper,
@@ -48,7 +48,7 @@ std::int64_t find_no_diagonal(const host_context&, csr_view<const T, I, O> a) {
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE
 
-} // namespace cpu
+} // namespace detail::cpu
 
 void detail::throw_no_diagonal(std::int64_t row) {
   throw bad_input(fmt::format(

@@ -7,7 +7,7 @@
 #include "cpu/scatter.hpp"
 #include <lacuna/op/ell_csr.hpp>
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 /// The column of lane l in a step.
@@ -175,4 +175,4 @@ void check_ell_csr(const host_context& ctx, ell_csr_view<const T, I> a) {
   template void check_ell_csr<T, I>(const host_context&, ell_csr_view<const T, I>);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -8,7 +8,7 @@
 #include "cpu/rows.hpp"
 #include "cpu/stream.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 constexpr std::int64_t step_grain = 512; // steps for one more thread
@@ -258,4 +258,4 @@ LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
                                       hyb_view<T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

@@ -6,7 +6,7 @@
 
 #include "cpu/rows.hpp"
 
-namespace lacuna::cpu {
+namespace lacuna::detail::cpu {
 namespace {
 
 constexpr std::int64_t vector_grain = std::int64_t{1} << 15;
@@ -82,7 +82,7 @@ void axpby(const host_context& ctx, T alpha, vector_view<const T> x, T beta, vec
       for (std::int64_t i = begin; i < end; ++i) f(i);
     });
   };
-  if (alpha == 0 && beta == 0) return cpu::fill<T>(ctx, T{0}, y);
+  if (alpha == 0 && beta == 0) return detail::cpu::fill<T>(ctx, T{0}, y);
   if (alpha == 0) return for_each([=](std::int64_t i) { q[i] *= beta; });
   if (beta == 0) return for_each([=](std::int64_t i) { q[i] = alpha * p[i]; });
   for_each([=](std::int64_t i) { q[i] = alpha * p[i] + beta * q[i]; });
@@ -158,4 +158,4 @@ LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
   template T matrix_inf_norm(const host_context&, csr_view<const T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::cpu
+} // namespace lacuna::detail::cpu

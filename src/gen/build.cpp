@@ -37,9 +37,10 @@ private:
 template <class T, class I, class O>
 csr<T, I, O> from_rows(const host_context& ctx, index<I> shape, const source& from) {
   const std::int64_t rows = shape.row;
-  const int parts = cpu::part_count(ctx, rows, 256);
-  return cpu::build_rows<T, I, O>(
-      ctx, shape, {true, true}, parts, [=](int part) { return cpu::part_begin(rows, part, parts); },
+  const int parts = detail::cpu::part_count(ctx, rows, 256);
+  return detail::cpu::build_rows<T, I, O>(
+      ctx, shape, {true, true}, parts,
+      [=](int part) { return detail::cpu::part_begin(rows, part, parts); },
       [&](std::int64_t i) {
         if (from.row_length) return from.row_length(i);
         counter count;
@@ -60,7 +61,7 @@ csr<T, I, O> from_edges(const host_context& ctx, index<I> shape, const source& f
   const std::int64_t each = from.both_ways ? 2 : 1;
   coo<T, I, O> list(ctx, shape, checked_cast<O>(from.edges * each, "the number of edges"));
   const auto to = list.view();
-  cpu::for_each_range(ctx, from.edges, 1024, [&](std::int64_t begin, std::int64_t end) {
+  detail::cpu::for_each_range(ctx, from.edges, 1024, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       const edge e = from.edge_at(k);
       for (std::int64_t way = 0; way < each; ++way) {

@@ -18,8 +18,6 @@ int device_count() noexcept { return 0; }
 device_context::context(device_options) { absent(); }
 int device_context::device() const noexcept { return -1; }
 CUstream_st* device_context::stream() const noexcept { return nullptr; }
-double* device_context::partial_sums() const noexcept { return nullptr; }
-unsigned* device_context::tickets() const noexcept { return nullptr; }
 const device_properties& device_context::properties() const noexcept {
   static const device_properties none;
   return none;

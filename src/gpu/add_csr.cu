@@ -8,7 +8,7 @@
 #include "gpu/parts/sort.cuh"
 #include <lacuna/op/add.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Elements that a block compares before it looks whether another one has found a difference.
@@ -271,7 +271,7 @@ void add_to_csr(const device_context& ctx, T alpha, csr_view<const T, I, O, spac
   const host_context host;
   const auto a_there = copy_to(host, a);
   auto c_there = copy_to(host, c_read);
-  cpu::add_to_csr<T, I, O>(host, alpha, a_there.view(), c_there.view());
+  detail::cpu::add_to_csr<T, I, O>(host, alpha, a_there.view(), c_there.view());
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
@@ -294,4 +294,4 @@ LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
       csr_view<const T, I, std::int32_t, space::device>);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE_WIDE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -9,7 +9,7 @@
 #include "gpu/parts/cuda.cuh"
 #include "gpu/parts/load.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// Odd: neighbouring threads walk through shared memory at a distance of about half of it, and
 /// would meet in the same banks at one of 4.
@@ -298,4 +298,4 @@ __global__ void __launch_bounds__(block_threads, 8)
   }
 }
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

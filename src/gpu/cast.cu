@@ -2,7 +2,7 @@
 #include "gpu/parts/cuda.cuh"
 #include <lacuna/op/cast.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 template <class From, class To>
 std::int64_t cast_array(const device_context& ctx, vector_view<const From, space::device> from,
@@ -40,4 +40,4 @@ LACUNA_INSTANTIATE(std::int32_t, std::int64_t)
 LACUNA_INSTANTIATE(std::int64_t, std::int32_t)
 #undef LACUNA_INSTANTIATE
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

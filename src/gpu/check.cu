@@ -4,7 +4,7 @@
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/copy.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Whether broken(i) holds for some i in [0, n); waits.
@@ -81,11 +81,11 @@ void check_csr(const device_context& ctx, csr_view<const T, I, O, space::device>
   const host_context host;
   if (!copyable(a) || a.rowptr().data() == nullptr ||
       (a.size() > 0 && (a.colind().data() == nullptr || a.values().data() == nullptr)))
-    return cpu::check_csr<T, I, O>(
+    return detail::cpu::check_csr<T, I, O>(
         host, {a.values().data(), a.rowptr().data(), a.colind().data(), a.shape(), a.size()});
   ctx.synchronize();
   const auto copy = copy_to(host, a);
-  cpu::check_csr<T, I, O>(host, copy.view());
+  detail::cpu::check_csr<T, I, O>(host, copy.view());
 }
 
 template <class T, class I, class O>
@@ -96,11 +96,11 @@ void check_coo(const device_context& ctx, coo_view<const T, I, O, space::device>
   if (!copyable(a) ||
       (a.size() > 0 && (a.rowind().data() == nullptr || a.colind().data() == nullptr ||
                         a.values().data() == nullptr)))
-    return cpu::check_coo<T, I, O>(
+    return detail::cpu::check_coo<T, I, O>(
         host, {a.values().data(), a.rowind().data(), a.colind().data(), a.shape(), a.size()});
   ctx.synchronize();
   const auto copy = copy_to(host, a);
-  cpu::check_coo<T, I, O>(host, copy.view());
+  detail::cpu::check_coo<T, I, O>(host, copy.view());
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
@@ -108,4 +108,4 @@ void check_coo(const device_context& ctx, coo_view<const T, I, O, space::device>
   template void check_coo<T, I, O>(const device_context&, coo_view<const T, I, O, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -5,7 +5,7 @@
 #include "gpu/parts/reduce.cuh"
 #include <lacuna/op/packed_csr.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 template <class I> struct chunk_is_broken {
@@ -41,12 +41,12 @@ void check_packed_csr(const device_context& ctx, device_packed_csr<T, I, O> a) {
   const auto chunks = a.chunks();
   const auto columns = a.columns();
   if (!sizes_hold(a)) // the host's check stops before it reads an element
-    return cpu::check_packed_csr<T, I, O>(host, {a.values().data(),
-                                                 a.rowptr().data(),
-                                                 {chunks.data(), chunks.size()},
-                                                 {columns.data(), columns.size()},
-                                                 a.shape(),
-                                                 a.size()});
+    return detail::cpu::check_packed_csr<T, I, O>(host, {a.values().data(),
+                                                         a.rowptr().data(),
+                                                         {chunks.data(), chunks.size()},
+                                                         {columns.data(), columns.size()},
+                                                         a.shape(),
+                                                         a.size()});
   const bool broken = chunks.empty()
                           ? !columns.empty()
                           : reduce(ctx, chunks.size(),
@@ -55,7 +55,7 @@ void check_packed_csr(const device_context& ctx, device_packed_csr<T, I, O> a) {
   if (broken) {
     ctx.synchronize();
     const auto copy = copy_to(host, a);
-    return cpu::check_packed_csr<T, I, O>(host, copy.view());
+    return detail::cpu::check_packed_csr<T, I, O>(host, copy.view());
   }
   const auto colind = unpack_columns(ctx, a);
   try {
@@ -70,4 +70,4 @@ void check_packed_csr(const device_context& ctx, device_packed_csr<T, I, O> a) {
   template void check_packed_csr<T, I, O>(const device_context&, device_packed_csr<T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -4,7 +4,7 @@
 #include <lacuna/core/checked.hpp>
 #include <lacuna/op/convert.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 namespace {
 
@@ -164,4 +164,4 @@ void csr_to_dense(const device_context& ctx, csr_view<const T, I, O, space::devi
                                       dense_view<T, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -7,7 +7,7 @@
 #include "gpu/parts/sort.cuh"
 #include "plan/csr_k.hpp"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Entries in a piece of a long row, a warp's work: enough to repay its start. Rows beyond 2^22
@@ -139,4 +139,4 @@ csr_k_groups<I, O, space::device> group_rows(const device_context& ctx,
       const device_context&, vector_view<const O, space::device>, const csr_k_options&);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -7,7 +7,7 @@
 #include "gpu/parts/load.cuh"
 #include "gpu/parts/reduce.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 constexpr unsigned all_lanes = 0xffffffffu;
@@ -266,4 +266,4 @@ ell_csr<T, I, space::device> csr_to_ell_csr(const device_context& ctx,
       const device_context&, csr_view<const T, I, O, space::device>, const ell_csr_options&);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

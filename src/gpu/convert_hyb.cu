@@ -9,7 +9,7 @@
 #include "gpu/parts/reduce.cuh"
 #include "gpu/parts/sort.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// The rule, from a count of the row lengths; waits for it.
@@ -100,4 +100,4 @@ hyb<T, I, O, space::device> csr_to_hyb(const device_context& ctx,
       const device_context&, csr_view<const T, I, O, space::device>, const hyb_options&);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -4,7 +4,7 @@
 #include "gpu/parts/reduce.cuh"
 #include <lacuna/op/packed_csr.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Columns of lanes `lane` and `lane + 32` of a chunk, the last of the matrix perhaps not full.
@@ -118,4 +118,4 @@ csr_d<T, I, O> packed_csr_to_csr(const device_context& ctx, device_packed_csr<T,
                                                      device_packed_csr<T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -3,13 +3,14 @@
 
 #include "core/memory.hpp"
 #include "gpu/parts/cuda.cuh"
+#include "gpu/parts/stream_scratch.cuh"
 #include <lacuna/core/context.hpp>
 #include <lacuna/core/error.hpp>
 #include <lacuna/op/copy.hpp>
 
 namespace lacuna {
 
-namespace gpu {
+namespace detail::gpu {
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
@@ -27,9 +28,9 @@ unsigned blocks_for(std::int64_t threads) {
   return static_cast<unsigned>(blocks);
 }
 
-} // namespace gpu
+} // namespace detail::gpu
 
-using gpu::check;
+using detail::gpu::check;
 
 namespace {
 // The process may be past the driver's own shutdown: failures here have nobody to tell.
@@ -58,7 +59,7 @@ struct device_context::state {
     if (device < 0 || device >= count)
       throw device_error("device " + std::to_string(device) +
                          " is not there: " + std::to_string(count) + " found");
-    const gpu::device_guard guard(device);
+    const detail::gpu::device_guard guard(device);
     cudaDeviceProp p{};
     check(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties");
     int clock_khz = 0;
@@ -90,13 +91,21 @@ struct device_context::state {
       check(cudaStreamCreateWithFlags(&stream, cudaStreamDefault), "cudaStreamCreate");
       own_stream.reset(stream);
     }
-    constexpr std::size_t bytes = ticket_count * (sizeof(double) + sizeof(unsigned));
+    constexpr std::size_t bytes =
+        detail::stream_scratch::count * (sizeof(double) + sizeof(unsigned));
     double* made_sums = nullptr;
     check(cudaMalloc(&made_sums, bytes), "cudaMalloc");
     partial_sums.reset(made_sums);
     check(cudaMemset(made_sums, 0, bytes), "cudaMemset");
   }
 };
+
+double* detail::stream_scratch::partial_sums(const device_context& ctx) noexcept {
+  return ctx.state_->partial_sums.get();
+}
+unsigned* detail::stream_scratch::tickets(const device_context& ctx) noexcept {
+  return reinterpret_cast<unsigned*>(partial_sums(ctx) + count);
+}
 
 int device_count() noexcept {
   int count = 0;
@@ -110,14 +119,10 @@ int device_count() noexcept {
 device_context::context(device_options options) : state_(std::make_shared<state>(options)) {}
 int device_context::device() const noexcept { return state_->device; }
 CUstream_st* device_context::stream() const noexcept { return state_->stream; }
-double* device_context::partial_sums() const noexcept { return state_->partial_sums.get(); }
-unsigned* device_context::tickets() const noexcept {
-  return reinterpret_cast<unsigned*>(partial_sums() + ticket_count);
-}
 const device_properties& device_context::properties() const noexcept { return state_->properties; }
 
 void device_context::synchronize() const {
-  const gpu::device_guard guard(state_->device);
+  const detail::gpu::device_guard guard(state_->device);
   check(cudaStreamSynchronize(state_->stream), "synchronize");
 }
 
@@ -130,7 +135,7 @@ void* device_context::allocate(std::size_t bytes) const {
   if (bytes == 0) return nullptr;
   if (!detail::allocation_allowed(space::device, bytes))
     detail::throw_out_of_memory(space::device, bytes);
-  const gpu::device_guard guard(state_->device);
+  const detail::gpu::device_guard guard(state_->device);
   void* p = nullptr;
   if (cudaMallocFromPoolAsync(&p, bytes, state_->pool.get(), state_->stream) != cudaSuccess) {
     // Other streams' frees may not have run yet, and fragments may be in the way: settle both,
@@ -174,14 +179,14 @@ void wait_for_device_of(const void* data) {
   cudaPointerAttributes found{};
   check(cudaPointerGetAttributes(&found, data), "copy_to host");
   // A view does not say which stream last wrote it: wait for all of them.
-  const gpu::device_guard guard(found.device);
+  const detail::gpu::device_guard guard(found.device);
   check(cudaDeviceSynchronize(), "copy_to host");
 }
 
 void copy_bytes(const device_context& ctx, void* to, const void* from, std::size_t bytes,
                 space from_space) {
   if (bytes == 0) return;
-  const gpu::device_guard guard(ctx.device());
+  const detail::gpu::device_guard guard(ctx.device());
   check(
       cudaMemcpyAsync(to, from, bytes,
                       from_space == space::host ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice,

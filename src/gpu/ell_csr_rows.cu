@@ -3,7 +3,7 @@
 #include "gpu/parts/reduce.cuh"
 #include "gpu/parts/sort.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 constexpr int classes = 5; // 16, 8, 4, 2, 1 lanes a row
@@ -168,4 +168,4 @@ slice_rows<I> arrange_rows(const device_context& ctx, const O* rowptr, std::int6
                                             const ell_csr_options&);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

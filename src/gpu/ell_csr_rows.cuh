@@ -3,9 +3,9 @@
 
 #include <lacuna/op/ell_csr.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
-/// As cpu::slice_rows: first the pieces of long rows, then the other rows.
+/// As detail::cpu::slice_rows: first the pieces of long rows, then the other rows.
 template <class I> struct slice_rows {
   array<row_piece<I>, space::device> pieces;
   array<I, space::device> rows;             ///< empty: lane l of slice s is row 32 s + l
@@ -18,4 +18,4 @@ template <class I, class O>
 slice_rows<I> arrange_rows(const device_context& ctx, const O* rowptr, std::int64_t rows,
                            const ell_csr_options& options);
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -5,7 +5,7 @@
 #include "gpu/parts/cuda.cuh"
 #include "plan/feature_sums.hpp"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 using detail::feature_sums;
@@ -417,4 +417,4 @@ spmv_features find_features(const device_context& ctx, csr_view<const T, I, O, s
                                        csr_view<const T, I, O, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -4,7 +4,7 @@
 #include "gpu/multiply_csr.cuh"
 #include "gpu/parts/reduce.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Sums of row lengths and of their squares about the mean, longest and empty, as one reduction.
@@ -55,4 +55,4 @@ void inspect_csr(const device_context& ctx, device_csr<T, I, O> a,
                                      multiply_inspection<T, I, O, space::device>&);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

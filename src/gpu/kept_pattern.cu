@@ -4,7 +4,7 @@
 #include "gpu/parts/cuda.cuh"
 #include "gpu/parts/load.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 constexpr int entries_of_thread = 8;
@@ -95,4 +95,4 @@ LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
                               vector_view<const O, space::device>, T*);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE_PAIR)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -4,7 +4,7 @@
 #include "gpu/parts/sort.cuh"
 #include <lacuna/op/convert.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// places[k] = runs that begin before entry k; places[n] = all runs.
@@ -100,4 +100,4 @@ coo_d<T, I, O> merge_coo(const device_context& ctx, coo_view<const T, I, O, spac
                                              coo_view<const T, I, O, space::device>, duplicates);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

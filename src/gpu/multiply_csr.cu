@@ -7,7 +7,7 @@
 // Bytes that must move: nnz (sizeof T + sizeof I) + rows (sizeof O + sizeof T) + cols sizeof T.
 #include "gpu/multiply_csr_kernels.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 template <class T, class I, class O>
 void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>& p, tile_kind kind,
@@ -37,4 +37,4 @@ void multiply_csr(const device_context& ctx,
       device_csr<T, I, O>, device_in<T>, T, device_in<T>, device_out<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -4,7 +4,7 @@
 #include "gpu/parts/tiles.cuh"
 #include <lacuna/op/multiply.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// The arguments of the kernels: raw pointers and strides, passed by value. Column j of X is at
 /// x + j x_stride, and so for Z and Y; one vector is one column.
@@ -71,4 +71,4 @@ template <class T, class I, class O>
 void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>& p, tile_kind kind,
                     const array<tile_start<I, O>, space::device>& starts);
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

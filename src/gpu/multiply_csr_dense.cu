@@ -7,7 +7,7 @@
 
 #include "gpu/multiply_csr.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Rows and entries a group of lanes walks: long enough to repay its start and the carry it
@@ -141,4 +141,4 @@ void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> 
       dense_view<const T, space::device>, dense_view<T, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -8,7 +8,7 @@
 #include "gpu/parts/load.cuh"
 #include <lacuna/op/csr_k.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Of a block; the paper's largest shape.
@@ -202,4 +202,4 @@ void multiply_csr_k(const device_context& ctx, T alpha, csr_k_view<const T, I, O
                                         device_in<T>, device_out<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

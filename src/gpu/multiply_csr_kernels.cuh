@@ -6,7 +6,7 @@
 #include "gpu/parts/load.cuh"
 #include <lacuna/core/checked.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// Columns of X that one block multiplies its tile with before the next block takes over.
 constexpr int columns_per_block = 8;
@@ -257,4 +257,4 @@ void run_tiles(const device_context& ctx, const multiply_arguments<T, I, O, Colu
   check_launch("add_carries_kernel");
 }
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -7,8 +7,9 @@
 
 #include "gpu/multiply_csr.cuh"
 #include "gpu/parts/load.cuh"
+#include "gpu/parts/stream_scratch.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 constexpr int warps_per_block = 4;
@@ -323,8 +324,8 @@ void multiply_ell_csr(const device_context& ctx, T alpha, ell_csr_view<const T, 
                           z.col_stride(),
                           y.row_stride(),
                           y.col_stride(),
-                          reinterpret_cast<T*>(ctx.partial_sums()),
-                          ctx.tickets()};
+                          reinterpret_cast<T*>(stream_scratch::partial_sums(ctx)),
+                          stream_scratch::tickets(ctx)};
   if (a.even().width > 0 && columns == 1 && p.x_row == 1 && p.y_row == 1 &&
       (beta == 0 || p.z_row == 1))
     return multiply_even(ctx, p, a.even());
@@ -336,8 +337,7 @@ void multiply_ell_csr(const device_context& ctx, T alpha, ell_csr_view<const T, 
   const std::int64_t at_once = std::min<std::int64_t>(columns, 1 << 12);
   array<T, space::device> sums;
   array<unsigned, space::device> tickets;
-  if (pieces > 0 &&
-      (pieces * at_once > device_context::ticket_count || is_capturing(ctx.stream()))) {
+  if (pieces > 0 && (pieces * at_once > stream_scratch::count || is_capturing(ctx.stream()))) {
     sums = array<T, space::device>(ctx, checked_mul(pieces, at_once));
     tickets = array<unsigned, space::device>(ctx, pieces * at_once);
     check(cudaMemsetAsync(tickets.data(), 0, tickets.bytes(), ctx.stream()), "cudaMemsetAsync");
@@ -364,4 +364,4 @@ void multiply_ell_csr(const device_context& ctx, T alpha, ell_csr_view<const T, 
       dense_view<T, space::device>);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -9,7 +9,7 @@
 #include "gpu/multiply_csr.cuh"
 #include "gpu/parts/load.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Places whose loads are all in flight before the first is used.
@@ -101,4 +101,4 @@ void multiply_hyb(const device_context& ctx, T alpha, hyb_view<const T, I, O, sp
       dense_view<T, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

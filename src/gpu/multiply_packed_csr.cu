@@ -5,7 +5,7 @@
 #include "gpu/packed_columns.cuh"
 #include <lacuna/op/packed_csr.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 template <class T, class I, class O>
@@ -113,4 +113,4 @@ void multiply_packed_csr_dense(const device_context& ctx, T alpha, device_packed
       dense_view<const T, space::device>, dense_view<T, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -5,7 +5,7 @@
 #include "gpu/parts/load.cuh"
 #include <lacuna/format/packed_csr.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// The columns from some entry on. May point past the last one, where it must not be read.
 template <class I, class O> struct packed_columns {
@@ -104,4 +104,4 @@ array<I, space::device> unpack_columns(const device_context& ctx,
   return result;
 }
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

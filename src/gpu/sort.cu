@@ -2,7 +2,7 @@
 #include "gpu/parts/sort.cuh"
 #include <lacuna/op/convert.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Positions of entries in the order of (row_at(k), column[k]).
@@ -82,4 +82,4 @@ void sort_coo(const device_context& ctx, coo_view<T, I, O, space::device> a) {
   template void sort_coo<T, I, O>(const device_context&, coo_view<T, I, O, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

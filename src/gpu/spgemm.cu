@@ -13,7 +13,7 @@
 #include "gpu/spgemm_expand.cuh"
 #include "gpu/spgemm_split.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 template <class I, class O> struct is_out_of_order {
@@ -318,4 +318,4 @@ LACUNA_INSTANTIATE_WIDTHS(float, std::int64_t, std::int32_t, std::int32_t)
 LACUNA_INSTANTIATE_WIDTHS(double, std::int32_t, std::int32_t, std::int32_t)
 LACUNA_INSTANTIATE_WIDTHS(double, std::int64_t, std::int32_t, std::int32_t)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -8,7 +8,7 @@
 #include "gpu/parts/cuda.cuh"
 #include "plan/spgemm.hpp"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// The patterns of A and B, whose rows are sorted and unique in B, but for spgemm_expand.cuh.
 template <class I, class O> struct spgemm_factors {
@@ -154,4 +154,4 @@ template <class T, class I> struct fill_target {
   }
 };
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

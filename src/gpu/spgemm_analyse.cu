@@ -4,7 +4,7 @@
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_bins.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 template <class V> __device__ V warp_max(V value) {
@@ -262,4 +262,4 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
                                             row_facts<I, O>&);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -8,7 +8,7 @@
 
 #include "gpu/spgemm.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// What a block's rows add to the totals of their classes, kept in shared memory till its end.
 struct block_totals {
@@ -250,4 +250,4 @@ inline unsigned blocks_of_groups(const device_context& ctx, std::int64_t rows,
       std::min<std::int64_t>(wanted, 4 * held * ctx.properties().multiprocessors));
 }
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -8,7 +8,7 @@
 #include "gpu/spgemm_split.cuh"
 #include "gpu/spgemm_walk.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Adds a counted row to the totals of its fill class.
@@ -262,4 +262,4 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
                                           stage_clock&);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

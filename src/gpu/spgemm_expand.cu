@@ -4,7 +4,7 @@
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_expand.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Products of each row, and totals of the classes.
@@ -237,4 +237,4 @@ LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
   template void expanded_rows<T, I, std::int32_t>::place(const std::int32_t*, I*, T*);
 LACUNA_FOR_EACH_PAIR(LACUNA_PLACE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -9,7 +9,7 @@
 
 #include "gpu/spgemm_bins.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// Rows of a list, expanded in global memory, some at a time: about 40 bytes a product of those,
 /// and 8 an entry of A in all rows of the list. A row with more products goes in pieces: what one
@@ -132,4 +132,4 @@ private:
   std::int64_t most_used_ = 0; // entries that the open pool can have by now
 };
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -8,7 +8,7 @@
 #include "gpu/parts/hash.cuh"
 #include "gpu/spgemm_expand.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 constexpr int group_items = 4; // products a lane sorts
@@ -289,4 +289,4 @@ void expand_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
                                      const pool_view<T, I>&);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -11,7 +11,7 @@
 #include "gpu/parts/sort.cuh"
 #include "gpu/spgemm_expand.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// sums[i + 1] = f(0) + … + f(i); sums[0] = 0.
@@ -348,4 +348,4 @@ LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE_VALUE)
   LACUNA_FILL(T, I, O, std::int64_t)
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -10,7 +10,7 @@
 #include "gpu/spgemm_split.cuh"
 #include "gpu/spgemm_walk.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// -0 + p is p for every p, -0 too: a first product is stored as it is.
@@ -405,4 +405,4 @@ LACUNA_BIN(std::int64_t, std::int32_t, std::int32_t)
 LACUNA_BIN(std::int64_t, std::int32_t, std::int64_t)
 LACUNA_BIN(std::int64_t, std::int64_t, std::int64_t)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -4,7 +4,7 @@
 #include "gpu/spgemm_heavy.cuh"
 #include "gpu/spgemm_walk.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 /// Entries of each range of a heavy row: a block a row, bits of its columns, window by window.
@@ -498,4 +498,4 @@ void heavy_fill<T, I, O, OC>::run(const spgemm_values<T>& v, const OC* rowptr,
   LACUNA_FILL(T, std::int64_t, std::int64_t, std::int64_t)
 LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -4,7 +4,7 @@
 #include "gpu/parts/fork.cuh"
 #include "gpu/spgemm_split.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// Rows in ranges of so many columns, and the entries of C in each range.
 template <class I> struct range_launch {
@@ -38,4 +38,4 @@ private:
   range_launch<I> longest_, others_;
 };
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -6,7 +6,7 @@
 #include "gpu/parts/reduce.cuh"
 #include "gpu/spgemm_bins.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 template <class I> struct listed_row {
   row_list<I> rows;
@@ -72,4 +72,4 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
                const OC* rowptr, const fill_target<T, I>& target, spgemm_order order, int* wrong,
                stage_clock& clock);
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

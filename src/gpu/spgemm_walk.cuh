@@ -5,7 +5,7 @@
 #include "gpu/parts/hash.cuh"
 #include "gpu/spgemm_bins.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// For walks that look at columns alone.
 struct columns_only {
@@ -221,4 +221,4 @@ __device__ void walk_window(const spgemm_factors<I, O>& f, O begin, O end, bool 
   }
 }
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -22,7 +22,7 @@
 #include <lacuna/op/kept_pattern.hpp>
 #include <lacuna/op/transpose.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 template <class T, class I, class O> using device_view = csr_view<const T, I, O, space::device>;
@@ -443,4 +443,4 @@ LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_PATTERN)
                                        csr_view<T, I, O, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

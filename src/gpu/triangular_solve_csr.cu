@@ -3,7 +3,7 @@
 #include "gpu/parts/cuda.cuh"
 #include <lacuna/op/triangular_solve.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 constexpr int lanes = 32;
@@ -86,4 +86,4 @@ std::int64_t find_no_diagonal(const device_context& ctx, device_csr<T, I, O> a) 
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -12,7 +12,7 @@
 #include "gpu/parts/load.cuh"
 #include "gpu/parts/sort.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 constexpr unsigned all_lanes = 0xffffffffu;
@@ -286,4 +286,4 @@ LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
                                       hyb_view<T, I, O, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -5,7 +5,7 @@
 
 #include "gpu/parts/reduce.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 namespace {
 
 struct add {
@@ -40,7 +40,7 @@ template <class T> T dot(const device_context& ctx, device_in<T> x, device_in<T>
 template <class T>
 void axpby(const device_context& ctx, T alpha, device_in<T> x, T beta, device_out<T> y) {
   const device_guard guard(ctx.device());
-  if (alpha == T{0} && beta == T{0}) return gpu::fill<T>(ctx, T{0}, y);
+  if (alpha == T{0} && beta == T{0}) return detail::gpu::fill<T>(ctx, T{0}, y);
   if (beta == T{0})
     return for_each(
         ctx, y.size(), "axpby",
@@ -120,4 +120,4 @@ LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE_VALUE)
                                       csr_view<const T, I, O, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -13,7 +13,7 @@
 namespace lacuna::io {
 namespace {
 
-using cpu::entry_grain;
+using detail::cpu::entry_grain;
 
 /// The entries of a file and, behind them (before them, if the file holds the upper triangle),
 /// their mirror images: so the rows of a file in order come out in order. Mirror images of the
@@ -36,11 +36,13 @@ template <class I>
 std::int64_t count_diagonal(const host_context& ctx, const array<I>& rowind,
                             const array<I>& colind) {
   std::atomic<std::int64_t> total{0};
-  cpu::for_each_range(ctx, rowind.size(), entry_grain, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t count = 0;
-    for (std::int64_t k = begin; k < end; ++k) count += rowind[k] == colind[k] ? 1 : 0;
-    total += count;
-  });
+  detail::cpu::for_each_range(ctx, rowind.size(), entry_grain,
+                              [&](std::int64_t begin, std::int64_t end) {
+                                std::int64_t count = 0;
+                                for (std::int64_t k = begin; k < end; ++k)
+                                  count += rowind[k] == colind[k] ? 1 : 0;
+                                total += count;
+                              });
   return total.load();
 }
 
@@ -51,9 +53,10 @@ template <class I> bool begins_above(const array<I>& rowind, const array<I>& col
 }
 
 template <class T> void fill_ones(const host_context& ctx, array<T>& values) {
-  cpu::for_each_range(ctx, values.size(), entry_grain, [&](std::int64_t begin, std::int64_t end) {
-    std::fill(values.data() + begin, values.data() + end, T{1});
-  });
+  detail::cpu::for_each_range(ctx, values.size(), entry_grain,
+                              [&](std::int64_t begin, std::int64_t end) {
+                                std::fill(values.data() + begin, values.data() + end, T{1});
+                              });
 }
 
 template <class T, class I, class O>
@@ -66,18 +69,18 @@ csr<T, I, O> unfold(const host_context& ctx, triplets<T, I> t, symmetry s, std::
   array<O> rowptr(ctx, rows + 2); // one more for the row that is dropped
   array<I> colind(ctx, nnz);
   array<T> to_values(ctx, nnz);
-  cpu::scatter_by_key(ctx, keys, 2 * stored, rows + 1, stored, rowptr.data(),
-                      [&](std::int64_t begin, std::int64_t end, O* next, std::int64_t low) {
-                        for (std::int64_t k = begin; k < end; ++k) {
-                          const std::int64_t row = keys[k], e = keys.entry(k);
-                          if (row == rows) continue;
-                          const bool mirror = keys.is_mirror(k);
-                          const O to = next[row - low]++;
-                          colind[to] = mirror ? keys.rowind[e] : keys.colind[e];
-                          to_values[to] = (mirror ? mirrored_sign : T{1}) *
-                                          (values == nullptr ? T{1} : values[e]);
-                        }
-                      });
+  detail::cpu::scatter_by_key(ctx, keys, 2 * stored, rows + 1, stored, rowptr.data(),
+                              [&](std::int64_t begin, std::int64_t end, O* next, std::int64_t low) {
+                                for (std::int64_t k = begin; k < end; ++k) {
+                                  const std::int64_t row = keys[k], e = keys.entry(k);
+                                  if (row == rows) continue;
+                                  const bool mirror = keys.is_mirror(k);
+                                  const O to = next[row - low]++;
+                                  colind[to] = mirror ? keys.rowind[e] : keys.colind[e];
+                                  to_values[to] = (mirror ? mirrored_sign : T{1}) *
+                                                  (values == nullptr ? T{1} : values[e]);
+                                }
+                              });
   array<O> exact(ctx, rows + 1);
   std::copy_n(rowptr.data(), rows + 1, exact.data());
   return {t.shape, std::move(exact), std::move(colind), std::move(to_values), {}};
@@ -88,8 +91,9 @@ csr<T, I, O> compress(const host_context& ctx, triplets<T, I> t) {
   const std::int64_t rows = t.shape.row, nnz = t.rowind.size();
   array<O> rowptr(ctx, rows + 1);
   const bool pattern = t.values.empty();
-  if (cpu::ascends<I>(ctx, std::as_const(t.rowind).view())) { // CSR already: nothing is copied
-    cpu::find_row_starts(ctx, std::as_const(t.rowind).view(), rows, rowptr.data());
+  if (detail::cpu::ascends<I>(ctx,
+                              std::as_const(t.rowind).view())) { // CSR already: nothing is copied
+    detail::cpu::find_row_starts(ctx, std::as_const(t.rowind).view(), rows, rowptr.data());
     t.rowind = {};
     array<T> values = pattern ? array<T>(ctx, nnz) : std::move(t.values);
     if (pattern) fill_ones(ctx, values);
@@ -98,14 +102,14 @@ csr<T, I, O> compress(const host_context& ctx, triplets<T, I> t) {
   array<I> colind(ctx, nnz);
   array<T> values(ctx, nnz);
   const I* const rowind = t.rowind.data();
-  cpu::scatter_by_key(ctx, rowind, nnz, rows, nnz, rowptr.data(),
-                      [&](std::int64_t begin, std::int64_t end, O* next, std::int64_t low) {
-                        for (std::int64_t k = begin; k < end; ++k) {
-                          const O to = next[rowind[k] - low]++;
-                          colind[to] = t.colind[k];
-                          values[to] = pattern ? T{1} : t.values[k];
-                        }
-                      });
+  detail::cpu::scatter_by_key(ctx, rowind, nnz, rows, nnz, rowptr.data(),
+                              [&](std::int64_t begin, std::int64_t end, O* next, std::int64_t low) {
+                                for (std::int64_t k = begin; k < end; ++k) {
+                                  const O to = next[rowind[k] - low]++;
+                                  colind[to] = t.colind[k];
+                                  values[to] = pattern ? T{1} : t.values[k];
+                                }
+                              });
   return {t.shape, std::move(rowptr), std::move(colind), std::move(values), {}};
 }
 
@@ -116,9 +120,9 @@ index<std::int64_t> find_duplicate(const host_context& ctx, const csr<T, I, O>& 
   const O* const rowptr = a.rowptr().data();
   const I* const colind = a.colind().data();
   const std::int64_t rows = a.shape().row;
-  cpu::for_each_part(ctx, rows + a.size(), entry_grain, [&](int part, int parts) {
-    const std::int64_t end = cpu::first_row(rowptr, rows, part + 1, parts);
-    for (std::int64_t i = cpu::first_row(rowptr, rows, part, parts); i < end; ++i)
+  detail::cpu::for_each_part(ctx, rows + a.size(), entry_grain, [&](int part, int parts) {
+    const std::int64_t end = detail::cpu::first_row(rowptr, rows, part + 1, parts);
+    for (std::int64_t i = detail::cpu::first_row(rowptr, rows, part, parts); i < end; ++i)
       for (std::int64_t k = std::int64_t{rowptr[i]} + 1; k < rowptr[i + 1]; ++k)
         if (colind[k] == colind[k - 1]) {
           for (auto seen = first.load(); k < seen && !first.compare_exchange_weak(seen, k);) {
@@ -127,7 +131,7 @@ index<std::int64_t> find_duplicate(const host_context& ctx, const csr<T, I, O>& 
         }
   });
   if (first.load() == INT64_MAX) return {-1, -1};
-  return {cpu::row_of_entry(rowptr, rows, first.load()), colind[first.load()]};
+  return {detail::cpu::row_of_entry(rowptr, rows, first.load()), colind[first.load()]};
 }
 
 template <class T, class I, class O>

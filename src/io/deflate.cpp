@@ -72,10 +72,10 @@ private:
 
 std::uint32_t crc32_of(const host_context& ctx, bytes_view bytes, std::uint32_t before) {
   const auto size = static_cast<std::int64_t>(bytes.size());
-  const int parts = cpu::part_count(ctx, size, std::int64_t{1} << 20);
-  const auto begin = [&](int part) { return cpu::part_begin(size, part, parts); };
+  const int parts = detail::cpu::part_count(ctx, size, std::int64_t{1} << 20);
+  const auto begin = [&](int part) { return detail::cpu::part_begin(size, part, parts); };
   array<std::uint32_t> crc(ctx, parts);
-  cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
+  detail::cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
     crc[part] = static_cast<std::uint32_t>(
         crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()) + begin(part),
                 static_cast<z_size_t>(begin(part + 1) - begin(part))));

@@ -147,8 +147,8 @@ triplets<T, I> unfold_blocks(const host_context& ctx, const triplets<T, B>& bloc
   if (complex) result.imaginary = array<T>(ctx, size);
   if (count == 0) return result;
   const std::int64_t per_block = std::int64_t{block.row} * block.col;
-  cpu::for_each_range(
-      ctx, count, cpu::entry_grain / std::max<std::int64_t>(per_block, 1),
+  detail::cpu::for_each_range(
+      ctx, count, detail::cpu::entry_grain / std::max<std::int64_t>(per_block, 1),
       [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t b = begin; b < end; ++b)
           for (std::int64_t i = 0; i < block.row; ++i)

@@ -99,15 +99,16 @@ array<T> converted(const host_context& ctx, const raw_array& a, std::int64_t fir
       else
         return true;
     };
-    cpu::for_each_range(ctx, a.size, cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
-      bool good = true;
-      for (std::int64_t k = begin; k < end; ++k) {
-        const U u = in[first + step * k];
-        good &= exact(u);
-        result[k] = static_cast<T>(u);
-      }
-      if (!good) inexact = true;
-    });
+    detail::cpu::for_each_range(ctx, a.size, detail::cpu::entry_grain,
+                                [&](std::int64_t begin, std::int64_t end) {
+                                  bool good = true;
+                                  for (std::int64_t k = begin; k < end; ++k) {
+                                    const U u = in[first + step * k];
+                                    good &= exact(u);
+                                    result[k] = static_cast<T>(u);
+                                  }
+                                  if (!good) inexact = true;
+                                });
     if (!inexact) return;
     std::int64_t k = 0;
     while (exact(in[k])) ++k;
@@ -122,11 +123,11 @@ template <class T>
 array<T> absolute_values(const host_context& ctx, const array<double>& real,
                          const array<double>& imaginary) {
   array<T> result(ctx, real.size());
-  cpu::for_each_range(ctx, real.size(), cpu::entry_grain,
-                      [&](std::int64_t begin, std::int64_t end) {
-                        for (std::int64_t k = begin; k < end; ++k)
-                          result[k] = static_cast<T>(std::hypot(real[k], imaginary[k]));
-                      });
+  detail::cpu::for_each_range(ctx, real.size(), detail::cpu::entry_grain,
+                              [&](std::int64_t begin, std::int64_t end) {
+                                for (std::int64_t k = begin; k < end; ++k)
+                                  result[k] = static_cast<T>(std::hypot(real[k], imaginary[k]));
+                              });
   return result;
 }
 
@@ -138,14 +139,15 @@ array<I> indices_of(const host_context& ctx, const raw_array& a, std::int64_t li
   array<I> result(ctx, a.size);
   visit(a, [&](auto in) {
     std::atomic<bool> bad{false};
-    cpu::for_each_range(ctx, a.size, cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
-      bool bad_here = false;
-      for (std::int64_t k = begin; k < end; ++k) {
-        bad_here |= as_unsigned(in[k]) >= static_cast<std::uint64_t>(limit);
-        result[k] = static_cast<I>(in[k]);
-      }
-      if (bad_here) bad = true;
-    });
+    detail::cpu::for_each_range(
+        ctx, a.size, detail::cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
+          bool bad_here = false;
+          for (std::int64_t k = begin; k < end; ++k) {
+            bad_here |= as_unsigned(in[k]) >= static_cast<std::uint64_t>(limit);
+            result[k] = static_cast<I>(in[k]);
+          }
+          if (bad_here) bad = true;
+        });
     if (!bad) return;
     std::int64_t k = 0;
     while (as_unsigned(in[k]) < static_cast<std::uint64_t>(limit)) ++k;
@@ -159,12 +161,13 @@ template <class I>
 array<I> rows_of(const host_context& ctx, const raw_array& pointers, std::int64_t entries) {
   array<I> result(ctx, entries);
   visit(pointers, [&](auto in) {
-    cpu::for_each_range(
-        ctx, pointers.size - 1, cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i)
-            std::fill(result.data() + static_cast<std::int64_t>(in[i]),
-                      result.data() + static_cast<std::int64_t>(in[i + 1]), static_cast<I>(i));
-        });
+    detail::cpu::for_each_range(ctx, pointers.size - 1, detail::cpu::entry_grain,
+                                [&](std::int64_t begin, std::int64_t end) {
+                                  for (std::int64_t i = begin; i < end; ++i)
+                                    std::fill(result.data() + static_cast<std::int64_t>(in[i]),
+                                              result.data() + static_cast<std::int64_t>(in[i + 1]),
+                                              static_cast<I>(i));
+                                });
   });
   return result;
 }
@@ -347,13 +350,13 @@ file_triplets<T> from_dense(const host_context& ctx, file_info about, major orde
     return v != 0 || std::signbit(v) ||
            (complex && (values.imaginary[k] != 0 || std::signbit(values.imaginary[k])));
   };
-  const int parts = cpu::part_count(ctx, size, cpu::entry_grain);
+  const int parts = detail::cpu::part_count(ctx, size, detail::cpu::entry_grain);
   array<std::int64_t> first(ctx, parts + 1); // entries before a part
   first[0] = 0;
-  cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
+  detail::cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
     first[part + 1] = 0;
-    for (auto k = cpu::part_begin(size, part, parts); k < cpu::part_begin(size, part + 1, parts);
-         ++k)
+    for (auto k = detail::cpu::part_begin(size, part, parts);
+         k < detail::cpu::part_begin(size, part + 1, parts); ++k)
       first[part + 1] += is_entry(k) ? 1 : 0;
   });
   for (int part = 0; part < parts; ++part) first[part + 1] += first[part];
@@ -361,11 +364,11 @@ file_triplets<T> from_dense(const host_context& ctx, file_info about, major orde
     array<I> rows(ctx, first[parts]), cols(ctx, first[parts]);
     entry_values<T> kept{array<T>(ctx, first[parts])};
     if (complex) kept.imaginary = array<T>(ctx, first[parts]);
-    cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
+    detail::cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
       const std::int64_t inner = order == major::row ? about.cols : about.rows;
       std::int64_t to = first[part];
-      for (auto k = cpu::part_begin(size, part, parts); k < cpu::part_begin(size, part + 1, parts);
-           ++k)
+      for (auto k = detail::cpu::part_begin(size, part, parts);
+           k < detail::cpu::part_begin(size, part + 1, parts); ++k)
         if (is_entry(k)) {
           rows[to] = static_cast<I>(k / inner);
           cols[to] = static_cast<I>(k % inner);
@@ -399,20 +402,20 @@ template <class T> void check_structure(const host_context& ctx, const file_trip
   std::atomic<bool> below{false}, above{false}, on_it{false};
   std::visit(
       [&](const auto& e) {
-        cpu::for_each_range(ctx, e.rowind.size(), cpu::entry_grain,
-                            [&](std::int64_t begin, std::int64_t end) {
-                              bool lower = false, upper = false, diagonal = false;
-                              for (std::int64_t k = begin; k < end; ++k) {
-                                lower |= e.rowind[k] > e.colind[k];
-                                upper |= e.rowind[k] < e.colind[k];
-                                if (skew && e.rowind[k] == e.colind[k])
-                                  diagonal |= e.values.empty() || e.values[k] != 0 ||
-                                              (!e.imaginary.empty() && e.imaginary[k] != 0);
-                              }
-                              if (lower) below = true;
-                              if (upper) above = true;
-                              if (diagonal) on_it = true;
-                            });
+        detail::cpu::for_each_range(ctx, e.rowind.size(), detail::cpu::entry_grain,
+                                    [&](std::int64_t begin, std::int64_t end) {
+                                      bool lower = false, upper = false, diagonal = false;
+                                      for (std::int64_t k = begin; k < end; ++k) {
+                                        lower |= e.rowind[k] > e.colind[k];
+                                        upper |= e.rowind[k] < e.colind[k];
+                                        if (skew && e.rowind[k] == e.colind[k])
+                                          diagonal |= e.values.empty() || e.values[k] != 0 ||
+                                                      (!e.imaginary.empty() && e.imaginary[k] != 0);
+                                      }
+                                      if (lower) below = true;
+                                      if (upper) above = true;
+                                      if (diagonal) on_it = true;
+                                    });
       },
       entries.entries);
   if (below && above)

@@ -248,11 +248,11 @@ template <class To, class From> array<To> with_width(const host_context& ctx, ar
     return from;
   } else {
     array<To> to(ctx, from.size());
-    cpu::for_each_range(ctx, from.size(), cpu::entry_grain,
-                        [&](std::int64_t begin, std::int64_t end) {
-                          for (std::int64_t k = begin; k < end; ++k)
-                            to[k] = static_cast<To>(from[k]);
-                        });
+    detail::cpu::for_each_range(ctx, from.size(), detail::cpu::entry_grain,
+                                [&](std::int64_t begin, std::int64_t end) {
+                                  for (std::int64_t k = begin; k < end; ++k)
+                                    to[k] = static_cast<To>(from[k]);
+                                });
     return to;
   }
 }

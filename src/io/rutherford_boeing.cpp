@@ -187,15 +187,18 @@ void for_each_field(const host_context& ctx, const section& s, const std::string
     }
   };
   std::atomic<std::int64_t> first_bad{lines};
-  cpu::for_each_range(ctx, lines, cpu::entry_grain / 8, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t l = begin; l < end && l < first_bad; ++l)
-      in_line(l, [&](std::string_view field, std::int64_t k) {
-        if (!field.empty() && parse(field, k) == fault::none) return true;
-        for (auto seen = first_bad.load(); l < seen && !first_bad.compare_exchange_weak(seen, l);) {
-        }
-        return false;
-      });
-  });
+  detail::cpu::for_each_range(ctx, lines, detail::cpu::entry_grain / 8,
+                              [&](std::int64_t begin, std::int64_t end) {
+                                for (std::int64_t l = begin; l < end && l < first_bad; ++l)
+                                  in_line(l, [&](std::string_view field, std::int64_t k) {
+                                    if (!field.empty() && parse(field, k) == fault::none)
+                                      return true;
+                                    for (auto seen = first_bad.load();
+                                         l < seen && !first_bad.compare_exchange_weak(seen, l);) {
+                                    }
+                                    return false;
+                                  });
+                              });
   if (first_bad == lines) return;
   in_line(first_bad, [&](std::string_view field, std::int64_t k) {
     const fault f = field.empty() ? fault::missing : parse(field, k);

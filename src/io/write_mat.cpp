@@ -27,10 +27,11 @@ std::string file_header(const char* version, std::uint16_t level) {
 
 template <class To, class V> array<To> copy_as(const host_context& ctx, vector_view<V> from) {
   array<To> to(ctx, from.size());
-  cpu::for_each_range(ctx, from.size(), cpu::entry_grain,
-                      [&](std::int64_t begin, std::int64_t end) {
-                        for (std::int64_t k = begin; k < end; ++k) to[k] = static_cast<To>(from[k]);
-                      });
+  detail::cpu::for_each_range(ctx, from.size(), detail::cpu::entry_grain,
+                              [&](std::int64_t begin, std::int64_t end) {
+                                for (std::int64_t k = begin; k < end; ++k)
+                                  to[k] = static_cast<To>(from[k]);
+                              });
   return to;
 }
 

@@ -32,7 +32,7 @@ void write_pieces(const host_context& ctx, output_file& file, std::int64_t count
   for (std::int64_t first = 0; first < count; first += round) {
     const int size = static_cast<int>(std::min<std::int64_t>(round, count - first));
     std::exception_ptr failure;
-    cpu::for_each_part(ctx, size, 1, [&](int k, int) {
+    detail::cpu::for_each_part(ctx, size, 1, [&](int k, int) {
       try {
         const auto at = static_cast<std::size_t>(k);
         plain[at].clear();
@@ -81,31 +81,31 @@ void format_entries(const matrix_parts<T, I, O>& parts, const write_options& o, 
   const csr_view<const T, I, O>& a = parts.real;
   text.resize(static_cast<std::size_t>(end - begin) * longest_line);
   char* p = text.data();
-  cpu::for_each_row_piece(a.rowptr().data(), a.shape().row, begin, end,
-                          [&](std::int64_t row, std::int64_t first, std::int64_t last) {
-                            char head[24];
-                            char* const head_end = put(head, row + 1);
-                            for (std::int64_t k = first; k < last; ++k) {
-                              const I col = a.colind()[k];
-                              const T value = a.values()[k];
-                              require_field(value, o.values);
-                              if (!is_written(o.structure, row, col)) continue;
-                              p = std::copy(head, head_end, p);
-                              *p++ = ' ';
-                              p = put(p, std::int64_t{col} + 1);
-                              if (o.values != field::pattern) {
-                                *p++ = ' ';
-                                p = o.values == field::integer
-                                        ? put(p, static_cast<std::int64_t>(value))
-                                        : put(p, value);
-                              }
-                              if (parts.complex) {
-                                *p++ = ' ';
-                                p = put(p, parts.imaginary.values()[k]);
-                              }
-                              *p++ = '\n';
-                            }
-                          });
+  detail::cpu::for_each_row_piece(a.rowptr().data(), a.shape().row, begin, end,
+                                  [&](std::int64_t row, std::int64_t first, std::int64_t last) {
+                                    char head[24];
+                                    char* const head_end = put(head, row + 1);
+                                    for (std::int64_t k = first; k < last; ++k) {
+                                      const I col = a.colind()[k];
+                                      const T value = a.values()[k];
+                                      require_field(value, o.values);
+                                      if (!is_written(o.structure, row, col)) continue;
+                                      p = std::copy(head, head_end, p);
+                                      *p++ = ' ';
+                                      p = put(p, std::int64_t{col} + 1);
+                                      if (o.values != field::pattern) {
+                                        *p++ = ' ';
+                                        p = o.values == field::integer
+                                                ? put(p, static_cast<std::int64_t>(value))
+                                                : put(p, value);
+                                      }
+                                      if (parts.complex) {
+                                        *p++ = ' ';
+                                        p = put(p, parts.imaginary.values()[k]);
+                                      }
+                                      *p++ = '\n';
+                                    }
+                                  });
   text.resize(static_cast<std::size_t>(p - text.data()));
 }
 
@@ -113,16 +113,18 @@ template <class T, class I, class O>
 std::int64_t count_written(const host_context& ctx, csr_view<const T, I, O> a, symmetry s) {
   if (s == symmetry::general) return a.size();
   std::int64_t total = 0;
-  cpu::for_each_range(ctx, a.size(), cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t count = 0;
-    cpu::for_each_row_piece(a.rowptr().data(), a.shape().row, begin, end,
-                            [&](std::int64_t row, std::int64_t first, std::int64_t last) {
-                              for (std::int64_t k = first; k < last; ++k)
-                                count += is_written(s, row, a.colind()[k]) ? 1 : 0;
-                            });
+  detail::cpu::for_each_range(ctx, a.size(), detail::cpu::entry_grain,
+                              [&](std::int64_t begin, std::int64_t end) {
+                                std::int64_t count = 0;
+                                detail::cpu::for_each_row_piece(
+                                    a.rowptr().data(), a.shape().row, begin, end,
+                                    [&](std::int64_t row, std::int64_t first, std::int64_t last) {
+                                      for (std::int64_t k = first; k < last; ++k)
+                                        count += is_written(s, row, a.colind()[k]) ? 1 : 0;
+                                    });
 #pragma omp atomic
-    total += count;
-  });
+                                total += count;
+                              });
   return total;
 }
 

@@ -40,16 +40,16 @@ density_grid density(const host_context& ctx, csr_view<const T, I, O> a, std::in
   const cell_of y_of(rows, grid.height), x_of(cols, grid.width);
   const O* const rowptr = a.rowptr().data();
   const I* const colind = a.colind().data();
-  const int parts = cpu::part_count(ctx, a.size(), cpu::entry_grain);
+  const int parts = detail::cpu::part_count(ctx, a.size(), detail::cpu::entry_grain);
   // A part counts in lines of its own: those its rows fall on. Neighbours share one line at most.
   std::vector<std::int64_t> first_line, line_count;
   std::int64_t lines = 0;
   for (int part = 0; part < parts; ++part) {
-    const std::int64_t begin = cpu::part_begin(a.size(), part, parts);
-    const std::int64_t end = cpu::part_begin(a.size(), part + 1, parts);
-    const std::int64_t top = y_of(cpu::row_of_entry(rowptr, rows, begin));
+    const std::int64_t begin = detail::cpu::part_begin(a.size(), part, parts);
+    const std::int64_t end = detail::cpu::part_begin(a.size(), part + 1, parts);
+    const std::int64_t top = y_of(detail::cpu::row_of_entry(rowptr, rows, begin));
     first_line.push_back(top);
-    line_count.push_back(y_of(cpu::row_of_entry(rowptr, rows, end - 1)) - top + 1);
+    line_count.push_back(y_of(detail::cpu::row_of_entry(rowptr, rows, end - 1)) - top + 1);
     lines += line_count.back();
   }
   array<std::int64_t> counts(ctx, checked_mul(lines, grid.width));
@@ -58,16 +58,17 @@ density_grid density(const host_context& ctx, csr_view<const T, I, O> a, std::in
     own.push_back(next);
     next += each * grid.width;
   }
-  cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
+  detail::cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
     const auto p = static_cast<std::size_t>(part);
     std::fill_n(own[p], line_count[p] * grid.width, 0);
-    cpu::for_each_row_piece(rowptr, rows, cpu::part_begin(a.size(), part, parts),
-                            cpu::part_begin(a.size(), part + 1, parts),
-                            [&](std::int64_t row, std::int64_t first, std::int64_t last) {
-                              std::int64_t* const line =
-                                  own[p] + (y_of(row) - first_line[p]) * grid.width;
-                              for (std::int64_t k = first; k < last; ++k) ++line[x_of(colind[k])];
-                            });
+    detail::cpu::for_each_row_piece(rowptr, rows, detail::cpu::part_begin(a.size(), part, parts),
+                                    detail::cpu::part_begin(a.size(), part + 1, parts),
+                                    [&](std::int64_t row, std::int64_t first, std::int64_t last) {
+                                      std::int64_t* const line =
+                                          own[p] + (y_of(row) - first_line[p]) * grid.width;
+                                      for (std::int64_t k = first; k < last; ++k)
+                                        ++line[x_of(colind[k])];
+                                    });
   });
   for (std::size_t p = 0; p < own.size(); ++p) {
     std::int64_t* const to = grid.count.data() + first_line[p] * grid.width;

@@ -54,7 +54,7 @@ spmv_features finish(const feature_sums& sums, const hit_counts& hits, std::int6
 
 } // namespace detail
 
-namespace cpu {
+namespace detail::cpu {
 namespace {
 
 using detail::feature_sums;
@@ -356,5 +356,5 @@ spmv_features find_features(const host_context& ctx, csr_view<const T, I, O> a) 
   template spmv_features find_features(const host_context&, csr_view<const T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
-} // namespace cpu
+} // namespace detail::cpu
 } // namespace lacuna

@@ -101,7 +101,8 @@ void join(partial& all, const partial& p) {
 /// First row of a part, on the edge of a block.
 template <class O>
 std::int64_t first_block_row(const O* rowptr, std::int64_t rows, int part, int parts) {
-  return std::min(rows, (cpu::first_row(rowptr, rows, part, parts) + block - 1) / block * block);
+  return std::min(rows,
+                  (detail::cpu::first_row(rowptr, rows, part, parts) + block - 1) / block * block);
 }
 
 } // namespace
@@ -115,7 +116,8 @@ matrix_statistics statistics(const host_context& ctx, csr_view<const T, I, O> a)
 
   partial all;
   all.found.shortest_row = rows == 0 ? 0 : nnz;
-  const int parts = rows == 0 ? 1 : cpu::part_count(ctx, rows + nnz, cpu::entry_grain);
+  const int parts =
+      rows == 0 ? 1 : detail::cpu::part_count(ctx, rows + nnz, detail::cpu::entry_grain);
   std::vector<partial> found(static_cast<std::size_t>(parts), all);
   // Very wide and nearly empty: marks would be larger than the matrix.
   const std::int64_t words = cols / block / 64 + 1;
@@ -124,7 +126,7 @@ matrix_statistics statistics(const host_context& ctx, csr_view<const T, I, O> a)
   std::fill(marks.begin(), marks.end(), 0);
   array<I> sorted(ctx, by_sorting ? nnz : 0);
 
-  cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
+  detail::cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
     partial mine = found[static_cast<std::size_t>(part)];
     bit_marks marked(by_sorting ? nullptr : marks.data() + words * part);
     const std::int64_t end = rows == 0 ? 0 : first_block_row(rowptr, rows, part + 1, parts);
@@ -172,24 +174,26 @@ symmetry_found find_symmetry(const host_context& ctx, csr_view<const T, I, O> a)
   }
   const std::int64_t rows = a.shape().row;
   std::atomic<bool> pattern{true}, symmetric{true}, skew{true};
-  cpu::for_each_range(ctx, rows + 1, cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
-    if (!std::equal(a.rowptr().begin() + begin, a.rowptr().begin() + end,
-                    b.rowptr().begin() + begin))
-      pattern = false;
-  });
-  cpu::for_each_range(ctx, a.size(), cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
-    bool same_place = true, same = true, opposite = true;
-    for (std::int64_t k = begin; k < end; ++k) {
-      const T left = a.values()[k], right = b.values()[k];
-      const bool both_nan = left != left && right != right;
-      same_place &= a.colind()[k] == b.colind()[k];
-      same &= left == right || both_nan;
-      opposite &= left == -right || both_nan;
-    }
-    if (!same_place) pattern = false;
-    if (!same) symmetric = false;
-    if (!opposite) skew = false;
-  });
+  detail::cpu::for_each_range(
+      ctx, rows + 1, detail::cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
+        if (!std::equal(a.rowptr().begin() + begin, a.rowptr().begin() + end,
+                        b.rowptr().begin() + begin))
+          pattern = false;
+      });
+  detail::cpu::for_each_range(ctx, a.size(), detail::cpu::entry_grain,
+                              [&](std::int64_t begin, std::int64_t end) {
+                                bool same_place = true, same = true, opposite = true;
+                                for (std::int64_t k = begin; k < end; ++k) {
+                                  const T left = a.values()[k], right = b.values()[k];
+                                  const bool both_nan = left != left && right != right;
+                                  same_place &= a.colind()[k] == b.colind()[k];
+                                  same &= left == right || both_nan;
+                                  opposite &= left == -right || both_nan;
+                                }
+                                if (!same_place) pattern = false;
+                                if (!same) symmetric = false;
+                                if (!opposite) skew = false;
+                              });
   return {pattern, pattern && symmetric, pattern && skew};
 }
 

@@ -136,7 +136,8 @@ protected:
     using O = typename C::offset;
     const auto& host = default_context<space::host>();
     auto rows = C::host_csr(battery_matrix("rows of 0 to 70"));
-    auto groups = cpu::group_rows<I, O>(host, std::as_const(rows).rowptr(), {3, 4, 5, 60}, nullptr);
+    auto groups =
+        detail::cpu::group_rows<I, O>(host, std::as_const(rows).rowptr(), {3, 4, 5, 60}, nullptr);
     damage(groups);
     const auto a =
         copy_to(C::context(), csr_k<typename C::value, I, O>(std::move(rows), std::move(groups)));

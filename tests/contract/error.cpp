@@ -1,6 +1,7 @@
 // Exceptions and arithmetic on sizes.
 #include <limits>
 
+#include "core/narrow_limit.hpp"
 #include "support/engine.hpp"
 
 namespace lacuna::test {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/narrow_limit.hpp"
 #include "contract/generators.hpp"
 
 namespace lacuna::test {

@@ -1,6 +1,7 @@
 // packed_csr: its layout to the byte, what it costs, what check() finds, what is refused.
 #include <functional>
 
+#include "core/narrow_limit.hpp"
 #include "support/oracle.hpp"
 
 namespace lacuna::test {

@@ -1,4 +1,5 @@
 // alpha op(A) + beta op(B), bit by bit as the reference has it.
+#include "core/narrow_limit.hpp"
 #include "support/oracle.hpp"
 
 namespace lacuna::test {

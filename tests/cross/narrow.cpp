@@ -1,4 +1,5 @@
 // Code that serves more than 2^31 entries, reached on small matrices by lowering the limit.
+#include "core/narrow_limit.hpp"
 #include "support/oracle.hpp"
 
 namespace lacuna::test {

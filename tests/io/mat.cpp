@@ -1,5 +1,6 @@
 // MATLAB files: matrices come back as they were; level 5 files made by hand, right and wrong ones;
 // 7.3 files made by the writer and then damaged.
+#include "core/narrow_limit.hpp"
 #include "io/binary.hpp"
 
 namespace lacuna::test {

@@ -11,6 +11,7 @@
 #include <lacuna/io/read.hpp>
 #include <lacuna/io/write.hpp>
 
+#include "core/narrow_limit.hpp"
 #include "io/files.hpp"
 #include "io/same.hpp"
 #include "support/engine.hpp"

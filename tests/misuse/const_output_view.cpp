@@ -1,5 +1,5 @@
 // A read-only view as the result.
-// expect: no matching function|read-only
+// expect: lacuna: the result must be writable and must outlive the call
 #include <lacuna/lacuna.hpp>
 
 void wrong(const lacuna::csr<double>& a, lacuna::vector_view<const double> x,

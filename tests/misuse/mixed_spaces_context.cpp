@@ -1,5 +1,4 @@
 // A device context for operands on the host.
-// expect: error
 // expect: lacuna: host and device memory are mixed in one operation; use copy_to
 #include <lacuna/lacuna.hpp>
 

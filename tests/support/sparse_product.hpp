@@ -1,6 +1,7 @@
 // Sparse products for tests: the reference's entries with their bounds, and operands that fit.
 #pragma once
 
+#include "core/narrow_limit.hpp"
 #include "support/oracle.hpp"
 
 namespace lacuna::test {

@@ -20,8 +20,6 @@ namespace detail {
 /// Largest value that a 32-bit index may take. 2^31 - 1, unless a test has lowered it to reach
 /// on small matrices the code that serves those beyond 2^31 entries.
 LACUNA_EXPORT std::int64_t narrow_limit() noexcept;
-/// Sets it (0 restores 2^31 - 1) and returns what it was. Tests only.
-LACUNA_EXPORT std::int64_t set_narrow_limit(std::int64_t limit) noexcept;
 
 [[noreturn]] LACUNA_EXPORT void throw_does_not_fit(std::string_view what, std::int64_t value,
                                                    int bits);

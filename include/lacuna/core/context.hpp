@@ -15,6 +15,9 @@ struct CUstream_st; // cudaStream_t is CUstream_st*
 namespace lacuna {
 
 template <space S> class context;
+namespace detail {
+struct stream_scratch; // the GPU part's
+}
 
 struct host_options {
   int threads = 0; ///< 0: OMP_NUM_THREADS if set, else all cores
@@ -78,13 +81,8 @@ public:
   [[nodiscard]] void* allocate(std::size_t bytes) const;
   void deallocate(void* p, std::size_t bytes) const noexcept;
 
-  /// For kernels whose warps must know who is last: counters in device memory that a kernel finds 0
-  /// and leaves 0, and as many doubles. Kernels on one stream run one after another and share them.
-  static constexpr std::int64_t ticket_count = 1 << 16;
-  [[nodiscard]] unsigned* tickets() const noexcept;
-  [[nodiscard]] double* partial_sums() const noexcept;
-
 private:
+  friend struct detail::stream_scratch;
   struct state;
   std::shared_ptr<const state> state_;
 };

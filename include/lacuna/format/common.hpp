@@ -57,6 +57,7 @@ struct product_view {
                                                   std::int64_t size, std::int64_t needed);
 [[noreturn]] LACUNA_EXPORT void throw_bad_shape(const char* format, std::int64_t rows,
                                                 std::int64_t cols, std::int64_t nnz);
+[[noreturn]] LACUNA_EXPORT void throw_small_ld(std::int64_t ld, std::int64_t least);
 inline void require_shape(const char* format, std::int64_t rows, std::int64_t cols,
                           std::int64_t nnz) {
   if (rows < 0 || cols < 0 || nnz < 0) throw_bad_shape(format, rows, cols, nnz);

@@ -26,8 +26,8 @@ public:
         ld_(ld != 0 ? ld : (l == lacuna::layout::row_major ? shape.col : shape.row)) {
     if (shape.row < 0 || shape.col < 0)
       detail::throw_bad_shape("dense_view", shape.row, shape.col, 0);
-    detail::require_room("dense_view", "ld", ld_,
-                         l == lacuna::layout::row_major ? shape.col : shape.row);
+    const std::int64_t least = l == lacuna::layout::row_major ? shape.col : shape.row;
+    if (ld_ < least) detail::throw_small_ld(ld_, least);
   }
   /// Over a host range; throws size_mismatch if it is too short.
   template <std::ranges::contiguous_range V>

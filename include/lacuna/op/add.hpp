@@ -31,7 +31,7 @@
 
 namespace lacuna {
 
-namespace cpu {
+namespace detail::cpu {
 /// Whether columns ascend strictly in every row: sorted, and none twice.
 template <class T, class I, class O>
 LACUNA_EXPORT bool rows_ascend(const host_context& ctx, csr_view<const T, I, O> a);
@@ -53,9 +53,9 @@ LACUNA_EXPORT void fill_add(const host_context& ctx, T alpha, csr_view<const T, 
 template <class T, class I, class O>
 LACUNA_EXPORT void add_to_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
                               csr_view<T, I, O> c);
-} // namespace cpu
+} // namespace detail::cpu
 
-namespace gpu {
+namespace detail::gpu {
 /// The same on a device. Scratch: 24 bytes (40 for 64-bit indices) for every 2304 entries and rows.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT bool rows_ascend(const device_context& ctx,
@@ -76,7 +76,7 @@ template <class T, class I, class O>
 LACUNA_GPU_EXPORT void add_to_csr(const device_context& ctx, T alpha,
                                   csr_view<const T, I, O, space::device> a,
                                   csr_view<T, I, O, space::device> c);
-} // namespace gpu
+} // namespace detail::gpu
 
 namespace detail {
 
@@ -100,9 +100,9 @@ template <class T, class I, class O, space S>
 bool has_ascending_rows(const context<S>& ctx, csr_view<const T, I, O, S> a) {
   if (a.order().sorted && a.order().unique) return true;
   if constexpr (S == space::host)
-    return cpu::rows_ascend<T, I, O>(ctx, a);
+    return detail::cpu::rows_ascend<T, I, O>(ctx, a);
   else
-    return gpu::rows_ascend<T, I, O>(ctx, a);
+    return detail::gpu::rows_ascend<T, I, O>(ctx, a);
 }
 
 /// A summand as the engines read it: plain, its rows ascending. Owns a copy where one is needed.
@@ -117,9 +117,9 @@ public:
       a_ = std::as_const(own_).view();
     }
     if constexpr (S == space::host)
-      take(cpu::merge_csr<T, I, O>(ctx, a_, duplicates::sum));
+      take(detail::cpu::merge_csr<T, I, O>(ctx, a_, duplicates::sum));
     else
-      take(gpu::merge_csr<T, I, O>(ctx, a_, duplicates::sum));
+      take(detail::gpu::merge_csr<T, I, O>(ctx, a_, duplicates::sum));
   }
   summand(const summand&) = delete;
   summand& operator=(const summand&) = delete;
@@ -169,9 +169,9 @@ auto add_sparse(const context<S>& ctx, const A& a, const B& b) {
     const summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
     const T alpha = static_cast<T>(a_op.alpha), beta = static_cast<T>(b_op.alpha);
     if constexpr (S == space::host)
-      return cpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
+      return detail::cpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
     else
-      return gpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
+      return detail::gpu::add_csr<T, I, O, Offset>(ctx, alpha, left.view(), beta, right.view());
   }
 }
 
@@ -215,9 +215,9 @@ std::int64_t count_sum(const context<S>& ctx, const summand<T, I, O, S>& a,
                        const summand<T, I, O, S>& b) {
   std::int64_t nnz = 0;
   if constexpr (S == space::host)
-    nnz = cpu::count_add<T, I, O>(ctx, a.view(), b.view());
+    nnz = detail::cpu::count_add<T, I, O>(ctx, a.view(), b.view());
   else
-    nnz = gpu::count_add<T, I, O>(ctx, a.view(), b.view());
+    nnz = detail::gpu::count_add<T, I, O>(ctx, a.view(), b.view());
   if (!fits<O>(nnz)) throw_too_many_entries(nnz);
   return nnz;
 }
@@ -246,9 +246,9 @@ void sum_into(const context<S>& ctx, const char* op, std::int64_t nnz, const A& 
   const auto to = result_arrays(op, "C", std::forward<C>(c), shape, nnz);
   const T alpha = static_cast<T>(a_op.alpha), beta = static_cast<T>(b_op.alpha);
   if constexpr (S == space::host)
-    cpu::fill_add<T, I, O>(ctx, alpha, left.view(), beta, right.view(), to);
+    detail::cpu::fill_add<T, I, O>(ctx, alpha, left.view(), beta, right.view(), to);
   else
-    gpu::fill_add<T, I, O>(ctx, alpha, left.view(), beta, right.view(), to);
+    detail::gpu::fill_add<T, I, O>(ctx, alpha, left.view(), beta, right.view(), to);
   state_result(std::forward<C>(c), nnz, {true, true});
 }
 
@@ -361,9 +361,9 @@ void add_to(const context<S>& ctx, const A& a, C&& c) {
   const detail::summand<T, I, O, S> from(ctx, a_op);
   const T alpha = static_cast<T>(a_op.alpha);
   if constexpr (S == space::host)
-    cpu::add_to_csr<T, I, O>(ctx, alpha, from.view(), to);
+    detail::cpu::add_to_csr<T, I, O>(ctx, alpha, from.view(), to);
   else
-    gpu::add_to_csr<T, I, O>(ctx, alpha, from.view(), to);
+    detail::gpu::add_to_csr<T, I, O>(ctx, alpha, from.view(), to);
 }
 template <class A, class C>
   requires(detail::is_summand<A>)

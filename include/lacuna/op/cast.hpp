@@ -12,18 +12,18 @@
 
 namespace lacuna {
 
-namespace cpu {
+namespace detail::cpu {
 /// to[k] = from[k]; returns the first k whose value does not fit, or -1. Values are rounded.
 template <class From, class To>
 LACUNA_EXPORT std::int64_t cast_array(const host_context& ctx, vector_view<const From> from,
                                       vector_view<To> to);
-} // namespace cpu
-namespace gpu {
+} // namespace detail::cpu
+namespace detail::gpu {
 template <class From, class To>
 LACUNA_GPU_EXPORT std::int64_t cast_array(const device_context& ctx,
                                           vector_view<const From, space::device> from,
                                           vector_view<To, space::device> to);
-} // namespace gpu
+} // namespace detail::gpu
 
 namespace detail {
 /// bad_input: "cast: colind[7] does not fit 32-bit indices; use 64-bit ones"
@@ -38,9 +38,9 @@ array<To, S> cast_array(const context<S>& ctx, vector_view<From, S> from, const 
     array<To, S> result(ctx, from.size());
     std::int64_t misfit = -1;
     if constexpr (S == space::host)
-      misfit = cpu::cast_array<F, To>(ctx, from, result.view());
+      misfit = detail::cpu::cast_array<F, To>(ctx, from, result.view());
     else
-      misfit = gpu::cast_array<F, To>(ctx, from, result.view());
+      misfit = detail::gpu::cast_array<F, To>(ctx, from, result.view());
     if (misfit >= 0) throw_does_not_fit_at(what, misfit);
     return result;
   }

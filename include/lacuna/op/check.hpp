@@ -7,28 +7,28 @@
 
 namespace lacuna {
 
-namespace cpu {
+namespace detail::cpu {
 template <class T, class I, class O>
 LACUNA_EXPORT void check_csr(const host_context& ctx, csr_view<const T, I, O> a);
 template <class T, class I, class O>
 LACUNA_EXPORT void check_coo(const host_context& ctx, coo_view<const T, I, O> a);
-} // namespace cpu
-namespace gpu {
+} // namespace detail::cpu
+namespace detail::gpu {
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void check_csr(const device_context& ctx,
                                  csr_view<const T, I, O, space::device> a);
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void check_coo(const device_context& ctx,
                                  coo_view<const T, I, O, space::device> a);
-} // namespace gpu
+} // namespace detail::gpu
 
 namespace detail {
 template <class T, class I, class O, space S>
 void check_view(const context<S>& ctx, csr_view<const T, I, O, S> a) {
   if constexpr (S == space::host)
-    cpu::check_csr<T, I, O>(ctx, a);
+    detail::cpu::check_csr<T, I, O>(ctx, a);
   else
-    gpu::check_csr<T, I, O>(ctx, a);
+    detail::gpu::check_csr<T, I, O>(ctx, a);
 }
 template <class T, class I, class O, space S>
 void check_view(const context<S>& ctx, csc_view<const T, I, O, S> a) {
@@ -37,18 +37,12 @@ void check_view(const context<S>& ctx, csc_view<const T, I, O, S> a) {
 template <class T, class I, class O, space S>
 void check_view(const context<S>& ctx, coo_view<const T, I, O, S> a) {
   if constexpr (S == space::host)
-    cpu::check_coo<T, I, O>(ctx, a);
+    detail::cpu::check_coo<T, I, O>(ctx, a);
   else
-    gpu::check_coo<T, I, O>(ctx, a);
+    detail::gpu::check_coo<T, I, O>(ctx, a);
 }
-template <class T, space S> void check_view(const context<S>&, dense_view<const T, S> a) {
-  const auto [rows, cols] = a.shape();
-  require_shape("dense", rows, cols, 0);
-  const std::int64_t least = a.layout() == layout::row_major ? cols : rows;
-  if (a.ld() < least)
-    throw bad_input("dense: ld is " + std::to_string(a.ld()) + ", the least is " +
-                    std::to_string(least));
-}
+/// Its constructor has checked it.
+template <class T, space S> void check_view(const context<S>&, dense_view<const T, S>) {}
 } // namespace detail
 
 template <space S, class A> void check(const context<S>& ctx, const A& a) {

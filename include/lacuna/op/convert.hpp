@@ -23,7 +23,7 @@
 
 namespace lacuna {
 
-namespace cpu {
+namespace detail::cpu {
 template <class T, class I, class O>
 LACUNA_EXPORT csr<T, I, O> coo_to_csr(const host_context& ctx, coo_view<const T, I, O> a);
 template <class T, class I, class O>
@@ -44,9 +44,9 @@ LACUNA_EXPORT csr<T, I, O> merge_csr(const host_context& ctx, csr_view<const T, 
 template <class T, class I, class O>
 LACUNA_EXPORT coo<T, I, O> merge_coo(const host_context& ctx, coo_view<const T, I, O> a,
                                      duplicates rule);
-} // namespace cpu
+} // namespace detail::cpu
 
-namespace gpu {
+namespace detail::gpu {
 template <class T, class I, class O> using csr_d = csr<T, I, O, space::device>;
 template <class T, class I, class O> using coo_d = coo<T, I, O, space::device>;
 template <class T, class I, class O>
@@ -73,7 +73,7 @@ merge_csr(const device_context& ctx, csr_view<const T, I, O, space::device> a, d
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT coo_d<T, I, O>
 merge_coo(const device_context& ctx, coo_view<const T, I, O, space::device> a, duplicates rule);
-} // namespace gpu
+} // namespace detail::gpu
 
 namespace detail {
 
@@ -84,9 +84,9 @@ csr<T, I, O, S> make_csr(const context<S>& ctx, coo_view<const T, I, O, S> a) {
                       a.values().data(), a.rowind().data(), a.colind().data(), a.shape(), a.size(),
                       {a.order().sorted, a.order().sorted && a.order().unique}));
   if constexpr (S == space::host)
-    return cpu::coo_to_csr<T, I, O>(ctx, a);
+    return detail::cpu::coo_to_csr<T, I, O>(ctx, a);
   else
-    return gpu::coo_to_csr<T, I, O>(ctx, a);
+    return detail::gpu::coo_to_csr<T, I, O>(ctx, a);
 }
 template <class T, class I, class O, space S>
 csr<T, I, O, S> make_csr(const context<S>& ctx, csr_view<const T, I, O, S> a) {
@@ -99,9 +99,9 @@ csr<T, I, O, S> make_csr(const context<S>& ctx, csc_view<const T, I, O, S> a) {
 template <class T, class I, class O, space S>
 coo<T, I, O, S> make_coo(const context<S>& ctx, csr_view<const T, I, O, S> a) {
   if constexpr (S == space::host)
-    return cpu::csr_to_coo<T, I, O>(ctx, a);
+    return detail::cpu::csr_to_coo<T, I, O>(ctx, a);
   else
-    return gpu::csr_to_coo<T, I, O>(ctx, a);
+    return detail::gpu::csr_to_coo<T, I, O>(ctx, a);
 }
 template <class T, class I, class O, space S>
 coo<T, I, O, S> make_coo(const context<S>& ctx, coo_view<const T, I, O, S> a) {
@@ -140,9 +140,9 @@ csc<T, I, O, S> make_csc(const context<S>& ctx, coo_view<const T, I, O, S> a) {
 template <class T, class I, class O, space S>
 void fill_dense(const context<S>& ctx, csr_view<const T, I, O, S> a, dense_view<T, S> result) {
   if constexpr (S == space::host)
-    cpu::csr_to_dense<T, I, O>(ctx, a, result);
+    detail::cpu::csr_to_dense<T, I, O>(ctx, a, result);
   else
-    gpu::csr_to_dense<T, I, O>(ctx, a, result);
+    detail::gpu::csr_to_dense<T, I, O>(ctx, a, result);
 }
 template <class T, class I, class O, space S>
 void fill_dense(const context<S>& ctx, csc_view<const T, I, O, S> a, dense_view<T, S> result) {
@@ -195,9 +195,9 @@ auto to_csr(const context<S>& ctx, const D& d) {
   using T = typename decltype(view)::scalar_type;
   detail::require_same_space<S, decltype(view)>();
   if constexpr (S == space::host)
-    return cpu::dense_to_csr<T, I, O>(ctx, view);
+    return detail::cpu::dense_to_csr<T, I, O>(ctx, view);
   else
-    return gpu::dense_to_csr<T, I, O>(ctx, view);
+    return detail::gpu::dense_to_csr<T, I, O>(ctx, view);
 }
 template <class I = index_t, class O = I, space S, class D>
   requires requires(const D& d) { detail::const_view(d).ld(); }
@@ -240,9 +240,9 @@ auto to_dense(const A& a, layout l = layout::row_major) {
 template <class T, class I, class O, space S> void sort(const context<S>& ctx, csr<T, I, O, S>& a) {
   if (a.order().sorted) return;
   if constexpr (S == space::host)
-    cpu::sort_csr<T, I, O>(ctx, a.view());
+    detail::cpu::sort_csr<T, I, O>(ctx, a.view());
   else
-    gpu::sort_csr<T, I, O>(ctx, a.view());
+    detail::gpu::sort_csr<T, I, O>(ctx, a.view());
   a.state({true, a.order().unique});
 }
 template <class T, class I, class O, space S> void sort(const context<S>& ctx, csc<T, I, O, S>& a) {
@@ -251,9 +251,9 @@ template <class T, class I, class O, space S> void sort(const context<S>& ctx, c
 template <class T, class I, class O, space S> void sort(const context<S>& ctx, coo<T, I, O, S>& a) {
   if (a.order().sorted) return;
   if constexpr (S == space::host)
-    cpu::sort_coo<T, I, O>(ctx, a.view());
+    detail::cpu::sort_coo<T, I, O>(ctx, a.view());
   else
-    gpu::sort_coo<T, I, O>(ctx, a.view());
+    detail::gpu::sort_coo<T, I, O>(ctx, a.view());
   a.state({true, a.order().unique});
 }
 
@@ -282,9 +282,9 @@ csr<T, I, O, S> merge_duplicates(const context<S>& ctx, const csr<T, I, O, S>& a
   }
   if (rule == duplicates::error) return detail::copy_unique(ctx, a);
   if constexpr (S == space::host)
-    return cpu::merge_csr<T, I, O>(ctx, a.view(), rule);
+    return detail::cpu::merge_csr<T, I, O>(ctx, a.view(), rule);
   else
-    return gpu::merge_csr<T, I, O>(ctx, a.view(), rule);
+    return detail::gpu::merge_csr<T, I, O>(ctx, a.view(), rule);
 }
 template <class T, class I, class O, space S>
 csc<T, I, O, S> merge_duplicates(const context<S>& ctx, const csc<T, I, O, S>& a,
@@ -301,9 +301,9 @@ coo<T, I, O, S> merge_duplicates(const context<S>& ctx, const coo<T, I, O, S>& a
   }
   if (rule == duplicates::error) return detail::copy_unique(ctx, a);
   if constexpr (S == space::host)
-    return cpu::merge_coo<T, I, O>(ctx, a.view(), rule);
+    return detail::cpu::merge_coo<T, I, O>(ctx, a.view(), rule);
   else
-    return gpu::merge_coo<T, I, O>(ctx, a.view(), rule);
+    return detail::gpu::merge_coo<T, I, O>(ctx, a.view(), rule);
 }
 
 template <class A>

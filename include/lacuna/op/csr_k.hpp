@@ -85,7 +85,7 @@ LACUNA_EXPORT csr_k_block block_shape(const row_statistics& found, const csr_k_s
 /// Rows of more entries than this are cut into pieces; no row is where lengths are alike.
 LACUNA_EXPORT std::int64_t choose_long_row(const row_statistics& found, space where);
 
-namespace cpu {
+namespace detail::cpu {
 /// Groups of equal size, or those of `starts` (band_ordering::starts) unless that is null. Throws
 /// bad_input if options or starts make no sense. Reads rowptr four times at most.
 template <class I, class O>
@@ -107,9 +107,9 @@ LACUNA_EXPORT void multiply_reordered(const host_context& ctx, T alpha, csr_k_vi
                                       vector_view<const I> new_to_old, dense_view<const T> x,
                                       T beta, dense_view<const T> z, dense_view<T> y,
                                       vector_view<T> scratch);
-} // namespace cpu
+} // namespace detail::cpu
 
-namespace gpu {
+namespace detail::gpu {
 /// Waits for the statistics of the row lengths and the number of pieces.
 template <class I, class O>
 LACUNA_GPU_EXPORT csr_k_groups<I, O, space::device>
@@ -120,23 +120,23 @@ template <class T, class I, class O>
 LACUNA_GPU_EXPORT void multiply_csr_k(const device_context& ctx, T alpha,
                                       csr_k_view<const T, I, O, space::device> a, device_in<T> x,
                                       T beta, device_in<T> z, device_out<T> y);
-} // namespace gpu
+} // namespace detail::gpu
 
 namespace detail {
 template <class I, class O, space S>
 csr_k_groups<I, O, S> group_rows(const context<S>& ctx, vector_view<const O, S> rowptr,
                                  const csr_k_options& options) {
   if constexpr (S == space::host)
-    return cpu::group_rows<I, O>(ctx, rowptr, options, nullptr);
+    return detail::cpu::group_rows<I, O>(ctx, rowptr, options, nullptr);
   else
-    return gpu::group_rows<I, O>(ctx, rowptr, options);
+    return detail::gpu::group_rows<I, O>(ctx, rowptr, options);
 }
 
 template <class T, class I, class O, space S>
 void check_view(const context<S>& ctx, csr_k_view<const T, I, O, S> a) {
   check_view(ctx, a.rows());
   if constexpr (S == space::host) {
-    cpu::check_groups<T, I, O>(a);
+    detail::cpu::check_groups<T, I, O>(a);
   } else {
     const host_context host(host_options{1});
     const auto rowptr = copy_to(host, a.rows().rowptr());
@@ -144,12 +144,12 @@ void check_view(const context<S>& ctx, csr_k_view<const T, I, O, S> a) {
     const auto super_super_rows = copy_to(host, a.super_super_rows());
     const auto long_rows = copy_to(host, a.long_rows());
     const auto pieces = copy_to(host, a.pieces());
-    cpu::check_groups<T, I, O>({{nullptr, rowptr.data(), nullptr, a.shape(), a.size()},
-                                a.grouping(),
-                                super_rows.view(),
-                                super_super_rows.view(),
-                                long_rows.view(),
-                                pieces.view()});
+    detail::cpu::check_groups<T, I, O>({{nullptr, rowptr.data(), nullptr, a.shape(), a.size()},
+                                        a.grouping(),
+                                        super_rows.view(),
+                                        super_super_rows.view(),
+                                        long_rows.view(),
+                                        pieces.view()});
   }
 }
 /// What multiply() calls, sizes checked. Vectors whose elements are neighbours go by super-rows;
@@ -163,11 +163,11 @@ void multiply_format(const context<S>& ctx, T alpha, csr_k_view<const T, I, O, S
   const vector_view<const T, S> from(x.data(), x.shape().row), add(z.data(), z.shape().row);
   const vector_view<T, S> to(y.data(), y.shape().row);
   if constexpr (S == space::host) {
-    if (vectors) return cpu::multiply_csr_k<T, I, O>(ctx, alpha, a, from, beta, add, to);
-    cpu::multiply_csr_dense<T, I, O>(ctx, alpha, a.rows(), x, beta, z, y);
+    if (vectors) return detail::cpu::multiply_csr_k<T, I, O>(ctx, alpha, a, from, beta, add, to);
+    detail::cpu::multiply_csr_dense<T, I, O>(ctx, alpha, a.rows(), x, beta, z, y);
   } else {
-    if (vectors) return gpu::multiply_csr_k<T, I, O>(ctx, alpha, a, from, beta, add, to);
-    gpu::multiply_csr_dense<T, I, O>(ctx, alpha, a.rows(), x, beta, z, y);
+    if (vectors) return detail::gpu::multiply_csr_k<T, I, O>(ctx, alpha, a, from, beta, add, to);
+    detail::gpu::multiply_csr_dense<T, I, O>(ctx, alpha, a.rows(), x, beta, z, y);
   }
 }
 } // namespace detail
@@ -195,7 +195,8 @@ csr_k<T, I, O> to_csr_k(const host_context& ctx, csr<T, I, O>&& a, const band_or
                 "lacuna: the ordering's indices differ in width from the matrix's");
   detail::require_same_size("to_csr_k", "rows of A", a.shape().row, "the ordering",
                             ordering.order.size());
-  auto groups = cpu::group_rows<I, O>(ctx, std::as_const(a).rowptr(), options, &ordering.starts);
+  auto groups =
+      detail::cpu::group_rows<I, O>(ctx, std::as_const(a).rowptr(), options, &ordering.starts);
   return {std::move(a), std::move(groups)};
 }
 template <class A, class J>

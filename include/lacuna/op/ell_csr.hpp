@@ -33,7 +33,7 @@ struct ell_csr_options {
 /// where no row is shorter than 256. `short_rows` and `short_entries` count rows shorter than 256.
 LACUNA_EXPORT ell_csr_options paper_thresholds(std::int64_t short_rows, std::int64_t short_entries);
 
-namespace cpu {
+namespace detail::cpu {
 template <class T, class I, class O>
 LACUNA_EXPORT ell_csr<T, I> csr_to_ell_csr(const host_context& ctx, csr_view<const T, I, O> a,
                                            const ell_csr_options& options);
@@ -47,9 +47,9 @@ template <class T, class I>
 LACUNA_EXPORT void multiply_ell_csr(const host_context& ctx, T alpha, ell_csr_view<const T, I> a,
                                     dense_view<const T> x, T beta, dense_view<const T> z,
                                     dense_view<T> y);
-} // namespace cpu
+} // namespace detail::cpu
 
-namespace gpu {
+namespace detail::gpu {
 /// Waits twice, for sizes.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT ell_csr<T, I, space::device>
@@ -60,7 +60,7 @@ LACUNA_GPU_EXPORT void
 multiply_ell_csr(const device_context& ctx, T alpha, ell_csr_view<const T, I, space::device> a,
                  dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
                  dense_view<T, space::device> y);
-} // namespace gpu
+} // namespace detail::gpu
 
 /// Costs about 10 products; memory for the result and about 20 bytes a row. Throws bad_input if an
 /// option is less than 1.
@@ -75,9 +75,9 @@ auto to_ell_csr(const context<S>& ctx, const A& a, const ell_csr_options& option
   using I = typename V::index_type;
   using O = typename V::offset_type;
   if constexpr (S == space::host)
-    return cpu::csr_to_ell_csr<T, I, O>(ctx, view, options);
+    return detail::cpu::csr_to_ell_csr<T, I, O>(ctx, view, options);
   else
-    return gpu::csr_to_ell_csr<T, I, O>(ctx, view, options);
+    return detail::gpu::csr_to_ell_csr<T, I, O>(ctx, view, options);
 }
 
 template <space S, class T, class I, space From>
@@ -103,9 +103,9 @@ void multiply_format(const context<S>& ctx, T alpha, ell_csr_view<const T, I, S>
                      dense_view<const T, S> x, T beta, dense_view<const T, S> z,
                      dense_view<T, S> y) {
   if constexpr (S == space::host)
-    cpu::multiply_ell_csr<T, I>(ctx, alpha, a, x, beta, z, y);
+    detail::cpu::multiply_ell_csr<T, I>(ctx, alpha, a, x, beta, z, y);
   else
-    gpu::multiply_ell_csr<T, I>(ctx, alpha, a, x, beta, z, y);
+    detail::gpu::multiply_ell_csr<T, I>(ctx, alpha, a, x, beta, z, y);
 }
 /// Entries of each piece of a row of `entries`, a whole number of steps; the last may have fewer.
 constexpr std::int64_t piece_length(std::int64_t entries, std::int64_t piece) {
@@ -163,12 +163,12 @@ constexpr even_slices choose_even(std::int64_t slices, std::int64_t bytes,
 template <class T, class I, space S>
 void check(const context<S>& ctx, const ell_csr_view<const T, I, S>& a) {
   if constexpr (S == space::host) {
-    cpu::check_ell_csr<T, I>(ctx, a);
+    detail::cpu::check_ell_csr<T, I>(ctx, a);
   } else {
     ctx.synchronize();
     const host_context host;
     const auto copy = copy_to(host, a);
-    cpu::check_ell_csr<T, I>(host, copy.view());
+    detail::cpu::check_ell_csr<T, I>(host, copy.view());
   }
 }
 template <class T, class I, space S> void check(const context<S>& ctx, const ell_csr<T, I, S>& a) {
@@ -179,12 +179,12 @@ template <class T, class I, space S> void check(const context<S>& ctx, const ell
 template <class T, class I, space S>
 csr<T, I, std::int64_t, S> to_csr(const context<S>& ctx, const ell_csr<T, I, S>& a) {
   if constexpr (S == space::host) {
-    return cpu::ell_csr_to_csr<T, I>(ctx, a.view());
+    return detail::cpu::ell_csr_to_csr<T, I>(ctx, a.view());
   } else {
     ctx.synchronize();
     const host_context host;
     const auto copy = copy_to(host, a);
-    return copy_to(ctx, cpu::ell_csr_to_csr<T, I>(host, copy.view()));
+    return copy_to(ctx, detail::cpu::ell_csr_to_csr<T, I>(host, copy.view()));
   }
 }
 

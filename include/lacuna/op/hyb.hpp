@@ -37,7 +37,7 @@ constexpr std::int64_t hyb_widest(std::int64_t rows, std::int64_t entries) {
 constexpr std::int64_t hyb_stride(std::int64_t rows) { return (rows + 31) / 32 * 32; }
 } // namespace detail
 
-namespace cpu {
+namespace detail::cpu {
 template <class T, class I, class O>
 LACUNA_EXPORT hyb<T, I, O> csr_to_hyb(const host_context& ctx, csr_view<const T, I, O> a,
                                       const hyb_options& options);
@@ -50,9 +50,9 @@ template <class T, class I, class O>
 LACUNA_EXPORT void multiply_hyb(const host_context& ctx, T alpha, hyb_view<const T, I, O> a,
                                 dense_view<const T> x, T beta, dense_view<const T> z,
                                 dense_view<T> y);
-} // namespace cpu
+} // namespace detail::cpu
 
-namespace gpu {
+namespace detail::gpu {
 /// Waits for the row lengths, if the rule is asked for, and for the size of the rest.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT hyb<T, I, O, space::device> csr_to_hyb(const device_context& ctx,
@@ -63,7 +63,7 @@ LACUNA_GPU_EXPORT void
 multiply_hyb(const device_context& ctx, T alpha, hyb_view<const T, I, O, space::device> a,
              dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
              dense_view<T, space::device> y);
-} // namespace gpu
+} // namespace detail::gpu
 
 /// The ELL part has at most 3 places for each entry of the matrix: a width that asks for more is
 /// lowered. Throws bad_input if it is negative.
@@ -77,9 +77,9 @@ auto to_hyb(const context<S>& ctx, const A& a, const hyb_options& options = {}) 
   using I = typename V::index_type;
   using O = typename V::offset_type;
   if constexpr (S == space::host)
-    return cpu::csr_to_hyb<T, I, O>(ctx, view, options);
+    return detail::cpu::csr_to_hyb<T, I, O>(ctx, view, options);
   else
-    return gpu::csr_to_hyb<T, I, O>(ctx, view, options);
+    return detail::gpu::csr_to_hyb<T, I, O>(ctx, view, options);
 }
 
 template <space S, class T, class I, class O, space From>
@@ -103,9 +103,9 @@ void multiply_format(const context<S>& ctx, T alpha, hyb_view<const T, I, O, S> 
                      dense_view<const T, S> x, T beta, dense_view<const T, S> z,
                      dense_view<T, S> y) {
   if constexpr (S == space::host)
-    cpu::multiply_hyb<T, I, O>(ctx, alpha, a, x, beta, z, y);
+    detail::cpu::multiply_hyb<T, I, O>(ctx, alpha, a, x, beta, z, y);
   else
-    gpu::multiply_hyb<T, I, O>(ctx, alpha, a, x, beta, z, y);
+    detail::gpu::multiply_hyb<T, I, O>(ctx, alpha, a, x, beta, z, y);
 }
 } // namespace detail
 
@@ -114,12 +114,12 @@ void multiply_format(const context<S>& ctx, T alpha, hyb_view<const T, I, O, S> 
 template <class T, class I, class O, space S>
 void check(const context<S>& ctx, const hyb_view<const T, I, O, S>& a) {
   if constexpr (S == space::host) {
-    cpu::check_hyb<T, I, O>(ctx, a);
+    detail::cpu::check_hyb<T, I, O>(ctx, a);
   } else {
     ctx.synchronize();
     const host_context host;
     const auto copy = copy_to(host, a);
-    cpu::check_hyb<T, I, O>(host, copy.view());
+    detail::cpu::check_hyb<T, I, O>(host, copy.view());
   }
 }
 template <class T, class I, class O, space S>
@@ -132,12 +132,12 @@ void check(const context<S>& ctx, const hyb<T, I, O, S>& a) {
 template <class T, class I, class O, space S>
 csr<T, I, O, S> to_csr(const context<S>& ctx, const hyb<T, I, O, S>& a) {
   if constexpr (S == space::host) {
-    return cpu::hyb_to_csr<T, I, O>(ctx, a.view());
+    return detail::cpu::hyb_to_csr<T, I, O>(ctx, a.view());
   } else {
     ctx.synchronize();
     const host_context host;
     const auto copy = copy_to(host, a);
-    return copy_to(ctx, cpu::hyb_to_csr<T, I, O>(host, copy.view()));
+    return copy_to(ctx, detail::cpu::hyb_to_csr<T, I, O>(host, copy.view()));
   }
 }
 

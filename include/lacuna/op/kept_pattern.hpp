@@ -45,7 +45,7 @@ pattern_arrays<I, O, S> arrays_of(const csr_view<const T, I, O, S>& a) {
 using stamp_pair = std::pair<std::uint64_t, std::uint64_t>;
 } // namespace detail
 
-namespace cpu {
+namespace detail::cpu {
 /// Fills all of `result`, whose arrays are there; values of A are not read. The order of entries is
 /// transpose_csr's.
 template <class I, class O>
@@ -61,9 +61,9 @@ template <class I, class O>
 LACUNA_EXPORT detail::stamp_pair stamp_patterns(const host_context& ctx,
                                                 detail::pattern_arrays<I, O, space::host> a,
                                                 detail::pattern_arrays<I, O, space::host> b);
-} // namespace cpu
+} // namespace detail::cpu
 
-namespace gpu {
+namespace detail::gpu {
 /// Queued. Scratch: about 16 bytes an entry.
 template <class I, class O>
 LACUNA_GPU_EXPORT void transpose_pattern(const device_context& ctx, index<I> shape,
@@ -78,7 +78,7 @@ template <class I, class O>
 LACUNA_GPU_EXPORT detail::stamp_pair stamp_patterns(const device_context& ctx,
                                                     detail::pattern_arrays<I, O, space::device> a,
                                                     detail::pattern_arrays<I, O, space::device> b);
-} // namespace gpu
+} // namespace detail::gpu
 
 namespace detail {
 
@@ -92,18 +92,18 @@ transposed_pattern<I, O, S> keep_transposed(const context<S>& ctx,
   result.colind = array<I, S>(ctx, a.size());
   result.from = array<O, S>(ctx, a.size());
   if constexpr (S == space::host)
-    cpu::transpose_pattern<I, O>(ctx, a.shape(), arrays_of(a), result);
+    detail::cpu::transpose_pattern<I, O>(ctx, a.shape(), arrays_of(a), result);
   else
-    gpu::transpose_pattern<I, O>(ctx, a.shape(), arrays_of(a), result);
+    detail::gpu::transpose_pattern<I, O>(ctx, a.shape(), arrays_of(a), result);
   return result;
 }
 
 template <class T, class O, space S>
 void gather_values(const context<S>& ctx, const T* values, const array<O, S>& from, T* to) {
   if constexpr (S == space::host)
-    cpu::gather_values<T, O>(ctx, values, from.view(), to);
+    detail::cpu::gather_values<T, O>(ctx, values, from.view(), to);
   else
-    gpu::gather_values<T, O>(ctx, values, from.view(), to);
+    detail::gpu::gather_values<T, O>(ctx, values, from.view(), to);
 }
 
 /// A^T with the values that A has now; the pattern is viewed.
@@ -121,9 +121,9 @@ template <class I, class O, space S>
 stamp_pair stamp_patterns(const context<S>& ctx, pattern_arrays<I, O, S> a,
                           pattern_arrays<I, O, S> b) {
   if constexpr (S == space::host)
-    return cpu::stamp_patterns<I, O>(ctx, a, b);
+    return detail::cpu::stamp_patterns<I, O>(ctx, a, b);
   else
-    return gpu::stamp_patterns<I, O>(ctx, a, b);
+    return detail::gpu::stamp_patterns<I, O>(ctx, a, b);
 }
 
 } // namespace detail

@@ -18,7 +18,7 @@
 
 namespace lacuna {
 
-namespace cpu {
+namespace detail::cpu {
 /// y = alpha A x + beta z; z is not read if beta is 0.
 template <class T, class I, class O>
 LACUNA_EXPORT void multiply_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
@@ -36,9 +36,9 @@ LACUNA_EXPORT void multiply_csr_dense(const host_context& ctx, T alpha, csr_view
 template <class T, class I, class O>
 LACUNA_EXPORT void inspect_csr(const host_context& ctx, csr_view<const T, I, O> a,
                                multiply_inspection<T, I, O, space::host>& result);
-} // namespace cpu
+} // namespace detail::cpu
 
-namespace gpu {
+namespace detail::gpu {
 template <class T, class I, class O> using device_csr = csr_view<const T, I, O, space::device>;
 template <class T> using device_in = vector_view<const T, space::device>;
 template <class T> using device_out = vector_view<T, space::device>;
@@ -59,7 +59,7 @@ LACUNA_GPU_EXPORT void multiply_csr_dense(const device_context& ctx, T alpha, de
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void inspect_csr(const device_context& ctx, device_csr<T, I, O> a,
                                    multiply_inspection<T, I, O, space::device>& result);
-} // namespace gpu
+} // namespace detail::gpu
 
 } // namespace lacuna
 
@@ -81,20 +81,22 @@ void multiply_vector(const context<S>& ctx, const operation_info_t* info,
   const T alpha = static_cast<T>(a.alpha * x.alpha), beta = static_cast<T>(z.alpha);
   const auto* found = find_inspection<T, I, O, S>(info, a);
   if constexpr (S == space::host) {
-    if (!a.transposed) return cpu::multiply_csr<T, I, O>(ctx, alpha, a.a, x.x, beta, z.x, y);
+    if (!a.transposed)
+      return detail::cpu::multiply_csr<T, I, O>(ctx, alpha, a.a, x.x, beta, z.x, y);
     if (found) {
       const auto t = found->transpose_of(ctx, a.a.values().data());
-      return cpu::multiply_csr<T, I, O>(ctx, alpha, t.a, x.x, beta, z.x, y);
+      return detail::cpu::multiply_csr<T, I, O>(ctx, alpha, t.a, x.x, beta, z.x, y);
     }
-    cpu::multiply_csr_transposed<T, I, O>(ctx, alpha, a.a, x.x, beta, z.x, y);
+    detail::cpu::multiply_csr_transposed<T, I, O>(ctx, alpha, a.a, x.x, beta, z.x, y);
   } else {
-    if (!a.transposed) return gpu::multiply_csr<T, I, O>(ctx, found, alpha, a.a, x.x, beta, z.x, y);
+    if (!a.transposed)
+      return detail::gpu::multiply_csr<T, I, O>(ctx, found, alpha, a.a, x.x, beta, z.x, y);
     if (found) {
       const auto t = found->transpose_of(ctx, a.a.values().data());
-      return gpu::multiply_csr<T, I, O>(ctx, found, alpha, t.a, x.x, beta, z.x, y);
+      return detail::gpu::multiply_csr<T, I, O>(ctx, found, alpha, t.a, x.x, beta, z.x, y);
     }
     const auto t = transpose(ctx, a.a);
-    gpu::multiply_csr<T, I, O>(ctx, nullptr, alpha, t.view(), x.x, beta, z.x, y);
+    detail::gpu::multiply_csr<T, I, O>(ctx, nullptr, alpha, t.view(), x.x, beta, z.x, y);
   }
 }
 
@@ -115,9 +117,9 @@ void multiply_dense(const context<S>& ctx, const operation_info_t* info,
   const T alpha = static_cast<T>(a.alpha * x.alpha), beta = static_cast<T>(z.alpha);
   const auto run = [&](csr_view<const T, I, O, S> matrix) {
     if constexpr (S == space::host)
-      cpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
+      detail::cpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
     else
-      gpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
+      detail::gpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
   };
   const auto* found = find_inspection<T, I, O, S>(info, a);
   if (!a.transposed) return run(a.a);
@@ -277,9 +279,9 @@ operation_info_t multiply_inspect(const context<S>& ctx, const A& a, const X&, c
   const csr_view<const T, I, O, S> used =
       op.transposed ? result->turned.template view<T>(nullptr) : op.a;
   if constexpr (S == space::host)
-    cpu::inspect_csr<T, I, O>(ctx, used, *result);
+    detail::cpu::inspect_csr<T, I, O>(ctx, used, *result);
   else
-    gpu::inspect_csr<T, I, O>(ctx, used, *result);
+    detail::gpu::inspect_csr<T, I, O>(ctx, used, *result);
   return operation_info_t(std::move(result), {op.rows(), op.cols()});
 }
 template <class A, class X, class Y>

@@ -304,7 +304,8 @@ template <class V> auto values_data(const V& v) {
 }
 /// Whether Y can be an output.
 template <class Y> inline constexpr bool is_writable = requires(Y&& y) {
-  mutable_view(std::forward<Y>(y));
+  requires !std::is_const_v<
+      std::remove_pointer_t<decltype(values_data(mutable_view(std::forward<Y>(y))))>>;
 };
 template <space S, class... Operand>
 inline constexpr bool are_in = ((Operand::memory_space == S) && ...);

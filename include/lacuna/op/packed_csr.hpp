@@ -17,7 +17,7 @@
 
 namespace lacuna {
 
-namespace cpu {
+namespace detail::cpu {
 template <class T, class I, class O>
 LACUNA_EXPORT packed_csr<T, I, O> csr_to_packed_csr(const host_context& ctx,
                                                     csr_view<const T, I, O> a);
@@ -35,9 +35,9 @@ template <class T, class I, class O>
 LACUNA_EXPORT void
 multiply_packed_csr_dense(const host_context& ctx, T alpha, packed_csr_view<const T, I, O> a,
                           dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y);
-} // namespace cpu
+} // namespace detail::cpu
 
-namespace gpu {
+namespace detail::gpu {
 template <class T, class I, class O>
 using device_packed_csr = packed_csr_view<const T, I, O, space::device>;
 template <class T, class I, class O>
@@ -58,7 +58,7 @@ LACUNA_GPU_EXPORT void
 multiply_packed_csr_dense(const device_context& ctx, T alpha, device_packed_csr<T, I, O> a,
                           dense_view<const T, space::device> x, T beta,
                           dense_view<const T, space::device> z, dense_view<T, space::device> y);
-} // namespace gpu
+} // namespace detail::gpu
 
 /// From a csr matrix or view. Two passes over the columns and one over the rest; on the device it
 /// waits for the size of the columns and for the row lengths. Throws bad_input where 32-bit columns
@@ -73,18 +73,18 @@ template <space S, class A> auto to_packed_csr(const context<S>& ctx, const A& a
   static_assert(std::is_convertible_v<V, csr_view<const T, I, O, S>>,
                 "lacuna: to_packed_csr takes csr; use to_csr before");
   if constexpr (S == space::host)
-    return cpu::csr_to_packed_csr<T, I, O>(ctx, view);
+    return detail::cpu::csr_to_packed_csr<T, I, O>(ctx, view);
   else
-    return gpu::csr_to_packed_csr<T, I, O>(ctx, view);
+    return detail::gpu::csr_to_packed_csr<T, I, O>(ctx, view);
 }
 
 /// The matrix it was made from, facts included.
 template <space S, class T, class I, class O>
 csr<T, I, O, S> to_csr(const context<S>& ctx, packed_csr_view<const T, I, O, S> a) {
   if constexpr (S == space::host)
-    return cpu::packed_csr_to_csr<T, I, O>(ctx, a);
+    return detail::cpu::packed_csr_to_csr<T, I, O>(ctx, a);
   else
-    return gpu::packed_csr_to_csr<T, I, O>(ctx, a);
+    return detail::gpu::packed_csr_to_csr<T, I, O>(ctx, a);
 }
 template <space S, class T, class I, class O>
 csr<T, I, O, S> to_csr(const context<S>& ctx, const packed_csr<T, I, O, S>& a) {
@@ -97,7 +97,8 @@ packed_csr<T, I, O, S> copy_to(const context<S>& ctx, packed_csr_view<const T, I
   auto rowptr = copy_to(ctx, a.rowptr());
   multiply_inspection<T, I, O, S> found;
   if constexpr (S == space::device)
-    gpu::inspect_csr<T, I, O>(ctx, {nullptr, rowptr.data(), nullptr, a.shape(), a.size()}, found);
+    detail::gpu::inspect_csr<T, I, O>(ctx, {nullptr, rowptr.data(), nullptr, a.shape(), a.size()},
+                                      found);
   return {a.shape(),
           std::move(rowptr),
           copy_to(ctx, a.chunks()),
@@ -116,9 +117,9 @@ namespace detail {
 template <class T, class I, class O, space S>
 void check_view(const context<S>& ctx, packed_csr_view<const T, I, O, S> a) {
   if constexpr (S == space::host)
-    cpu::check_packed_csr<T, I, O>(ctx, a);
+    detail::cpu::check_packed_csr<T, I, O>(ctx, a);
   else
-    gpu::check_packed_csr<T, I, O>(ctx, a);
+    detail::gpu::check_packed_csr<T, I, O>(ctx, a);
 }
 /// One column whose elements are side by side.
 template <class T, space S> bool is_vector(dense_view<T, S> v) {
@@ -134,14 +135,14 @@ void multiply_format(const context<S>& ctx, T alpha, packed_csr_view<const T, I,
   const bool one = is_vector(x) && is_vector(y) && (beta == T{0} || is_vector(z));
   if constexpr (S == space::host) {
     if (one)
-      return cpu::multiply_packed_csr<T, I, O>(ctx, alpha, a, as_vector(x), beta, as_vector(z),
-                                               as_vector(y));
-    cpu::multiply_packed_csr_dense<T, I, O>(ctx, alpha, a, x, beta, z, y);
+      return detail::cpu::multiply_packed_csr<T, I, O>(ctx, alpha, a, as_vector(x), beta,
+                                                       as_vector(z), as_vector(y));
+    detail::cpu::multiply_packed_csr_dense<T, I, O>(ctx, alpha, a, x, beta, z, y);
   } else {
     if (one)
-      return gpu::multiply_packed_csr<T, I, O>(ctx, alpha, a, as_vector(x), beta, as_vector(z),
-                                               as_vector(y));
-    gpu::multiply_packed_csr_dense<T, I, O>(ctx, alpha, a, x, beta, z, y);
+      return detail::gpu::multiply_packed_csr<T, I, O>(ctx, alpha, a, as_vector(x), beta,
+                                                       as_vector(z), as_vector(y));
+    detail::gpu::multiply_packed_csr_dense<T, I, O>(ctx, alpha, a, x, beta, z, y);
   }
 }
 } // namespace detail

@@ -14,7 +14,7 @@
 
 namespace lacuna {
 
-namespace cpu {
+namespace detail::cpu {
 /// inverse[order[i]] = i; throws bad_input, with the first place, if order is no permutation.
 template <class I>
 LACUNA_EXPORT void invert_permutation(const host_context& ctx, vector_view<const I> order,
@@ -27,7 +27,7 @@ LACUNA_EXPORT void gather(const host_context& ctx, vector_view<const I> from,
 template <class T, class I, class O>
 LACUNA_EXPORT csr<T, I, O> permute_csr(const host_context& ctx, csr_view<const T, I, O> a,
                                        vector_view<const I> row_from, vector_view<const I> col_to);
-} // namespace cpu
+} // namespace detail::cpu
 
 /// Owner of an order of n things, both ways round. It is one to one by construction.
 template <class I = index_t> class permutation {
@@ -41,7 +41,7 @@ public:
   /// named twice. O(n).
   permutation(const host_context& ctx, array<I> new_to_old)
       : new_to_old_(std::move(new_to_old)), old_to_new_(ctx, new_to_old_.size()) {
-    cpu::invert_permutation<I>(ctx, std::as_const(new_to_old_).view(), old_to_new_.view());
+    detail::cpu::invert_permutation<I>(ctx, std::as_const(new_to_old_).view(), old_to_new_.view());
   }
 
   [[nodiscard]] std::int64_t size() const { return new_to_old_.size(); }
@@ -69,13 +69,13 @@ template <class I>
 permutation<I> compose(const host_context& ctx, const permutation<I>& p, const permutation<I>& q) {
   detail::require_same_size("compose", "the first permutation", p.size(), "the second", q.size());
   array<I> order(ctx, p.size());
-  cpu::gather<I, I>(ctx, q.new_to_old(), p.new_to_old(), order.view());
+  detail::cpu::gather<I, I>(ctx, q.new_to_old(), p.new_to_old(), order.view());
   return permutation<I>(ctx, std::move(order));
 }
 /// Tests that the two arrays undo each other; throws bad_input. O(n).
 template <class I> void check(const host_context& ctx, const permutation<I>& p) {
   array<I> inverse(ctx, p.size());
-  cpu::invert_permutation<I>(ctx, p.new_to_old(), inverse.view());
+  detail::cpu::invert_permutation<I>(ctx, p.new_to_old(), inverse.view());
   if (!std::equal(inverse.begin(), inverse.end(), p.old_to_new().begin(), p.old_to_new().end()))
     throw bad_input("permutation: old_to_new is not the inverse of new_to_old");
 }
@@ -93,7 +93,7 @@ void gather_vector(const char* op, const host_context& ctx, vector_view<const I>
   require_same_size(op, "x", x_view.size(), "the permutation", from.size());
   require_same_size(op, "y", y_view.size(), "the permutation", from.size());
   require_apart<T>(op, "x", x_view.data(), x_view.size(), "y", y_view.data(), y_view.size());
-  cpu::gather<T, I>(ctx, from, x_view, y_view);
+  detail::cpu::gather<T, I>(ctx, from, x_view, y_view);
 }
 } // namespace detail
 
@@ -122,7 +122,7 @@ auto permute(const host_context& ctx, const A& a, const permutation<I>& rows,
                             rows.size());
   detail::require_same_size("permute", "columns of A", view.shape().col, "their permutation",
                             cols.size());
-  return cpu::permute_csr<typename V::scalar_type, I, typename V::offset_type>(
+  return detail::cpu::permute_csr<typename V::scalar_type, I, typename V::offset_type>(
       ctx, view, rows.new_to_old(), cols.old_to_new());
 }
 /// P A P^T.
@@ -140,7 +140,7 @@ template <class I = index_t> struct band_ordering {
   std::vector<array<I>> starts;
 };
 
-namespace cpu {
+namespace detail::cpu {
 /// new_to_old of the order. The pattern is n x n; sorted: columns ascend in each row.
 template <class I, class O>
 LACUNA_EXPORT array<I> reverse_cuthill_mckee(const host_context& ctx, vector_view<const O> rowptr,
@@ -149,7 +149,7 @@ template <class I, class O>
 LACUNA_EXPORT band_ordering<I> band_k(const host_context& ctx, vector_view<const O> rowptr,
                                       vector_view<const I> colind, bool sorted,
                                       const std::vector<std::int64_t>& sizes);
-} // namespace cpu
+} // namespace detail::cpu
 
 namespace detail {
 template <class A> auto square_view(const char* op, const A& a) {
@@ -168,7 +168,7 @@ template <class A> auto reverse_cuthill_mckee(const host_context& ctx, const A& 
   const auto view = detail::square_view("reverse_cuthill_mckee", a);
   using V = decltype(view);
   using I = typename V::index_type;
-  return permutation<I>(ctx, cpu::reverse_cuthill_mckee<I, typename V::offset_type>(
+  return permutation<I>(ctx, detail::cpu::reverse_cuthill_mckee<I, typename V::offset_type>(
                                  ctx, view.rowptr(), view.colind(), view.order().sorted));
 }
 
@@ -182,7 +182,7 @@ template <class A>
 auto band_k(const host_context& ctx, const A& a, const std::vector<std::int64_t>& sizes) {
   const auto view = detail::square_view("band_k", a);
   using V = decltype(view);
-  return cpu::band_k<typename V::index_type, typename V::offset_type>(
+  return detail::cpu::band_k<typename V::index_type, typename V::offset_type>(
       ctx, view.rowptr(), view.colind(), view.order().sorted, sizes);
 }
 

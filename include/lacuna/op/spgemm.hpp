@@ -31,7 +31,7 @@ struct LACUNA_EXPORT kept_analysis {
 };
 } // namespace detail
 
-namespace cpu {
+namespace detail::cpu {
 template <class T, class I, class O>
 LACUNA_EXPORT spgemm_estimate estimate_spgemm(const host_context& ctx, csr_view<const T, I, O> a,
                                               csr_view<const T, I, O> b);
@@ -56,9 +56,9 @@ LACUNA_EXPORT void fill_spgemm(const host_context& ctx, T alpha, csr_view<const 
 template <class T, class I, class O, class OC>
 LACUNA_EXPORT void refill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
                                  csr_view<const T, I, O> b, csr_view<T, I, OC> c);
-} // namespace cpu
+} // namespace detail::cpu
 
-namespace gpu {
+namespace detail::gpu {
 /// The same on a device; each waits for the counts it needs.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT spgemm_estimate estimate_spgemm(const device_context& ctx, device_csr<T, I, O> a,
@@ -84,7 +84,7 @@ template <class T, class I, class O, class OC>
 LACUNA_GPU_EXPORT void refill_spgemm(const device_context& ctx, const detail::kept_analysis& kept,
                                      T alpha, device_csr<T, I, O> a, device_csr<T, I, O> b,
                                      csr_view<T, I, OC, space::device> c);
-} // namespace gpu
+} // namespace detail::gpu
 
 namespace detail {
 
@@ -129,9 +129,9 @@ auto multiply_sparse(const context<S>& ctx, const A& a, const B& b, const spgemm
     const sparse_factor<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
     const T alpha = static_cast<T>(a_op.alpha * b_op.alpha);
     if constexpr (S == space::host)
-      return cpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
+      return detail::cpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
     else
-      return gpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
+      return detail::gpu::spgemm<T, I, O, Offset>(ctx, alpha, left.a, right.a, options, pattern);
   }
 }
 

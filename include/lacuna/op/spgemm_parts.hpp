@@ -38,11 +38,11 @@ array<std::int64_t> count_rows_of_product(const context<S>& ctx, csr_view<const 
   require_same_size("multiply", "columns of A", a.shape().col, "rows of B", b.shape().row);
   array<std::int64_t, S> rowptr(ctx, std::int64_t{a.shape().row} + 1);
   if constexpr (S == space::host) {
-    cpu::count_spgemm<T, I, O, std::int64_t>(ctx, a, b, rowptr.view());
+    detail::cpu::count_spgemm<T, I, O, std::int64_t>(ctx, a, b, rowptr.view());
     return rowptr;
   } else {
     std::shared_ptr<const kept_analysis> not_kept;
-    gpu::count_spgemm<T, I, O, std::int64_t>(ctx, a, b, rowptr.view(), not_kept);
+    detail::gpu::count_spgemm<T, I, O, std::int64_t>(ctx, a, b, rowptr.view(), not_kept);
     return copy_to(default_context<space::host>(), rowptr);
   }
 }

@@ -132,10 +132,11 @@ count_kept(const context<S>& ctx, kept_factor<I, O, S> left, const matrix_operan
   const factor<T, I, O, S> x(ctx, left, l), y(ctx, right, r);
   result->rowptr = array<OC, S>(ctx, l.rows() + 1);
   if constexpr (S == space::host)
-    result->nnz = cpu::count_spgemm<T, I, O, OC>(ctx, x.view(), y.view(), result->rowptr.view());
+    result->nnz =
+        detail::cpu::count_spgemm<T, I, O, OC>(ctx, x.view(), y.view(), result->rowptr.view());
   else
-    result->nnz = gpu::count_spgemm<T, I, O, OC>(ctx, x.view(), y.view(), result->rowptr.view(),
-                                                 result->analysis);
+    result->nnz = detail::gpu::count_spgemm<T, I, O, OC>(ctx, x.view(), y.view(),
+                                                         result->rowptr.view(), result->analysis);
   result->left = std::move(left);
   result->right = std::move(right);
   return result;
@@ -181,16 +182,17 @@ void make_product(const context<S>& ctx, const char* op,
                                 to.colind().data(), to.shape(), to.size());
   if (part == product_part::values) {
     if constexpr (S == space::host)
-      cpu::refill_spgemm<T, I, O, OC>(ctx, alpha, x.view(), y.view(), c);
+      detail::cpu::refill_spgemm<T, I, O, OC>(ctx, alpha, x.view(), y.view(), c);
     else
-      gpu::refill_spgemm<T, I, O, OC>(ctx, *found.analysis, alpha, x.view(), y.view(), c);
+      detail::gpu::refill_spgemm<T, I, O, OC>(ctx, *found.analysis, alpha, x.view(), y.view(), c);
     return;
   }
   const bool pattern = part == product_part::pattern;
   if constexpr (S == space::host)
-    cpu::fill_spgemm<T, I, O, OC>(ctx, alpha, x.view(), y.view(), c, pattern);
+    detail::cpu::fill_spgemm<T, I, O, OC>(ctx, alpha, x.view(), y.view(), c, pattern);
   else
-    gpu::fill_spgemm<T, I, O, OC>(ctx, *found.analysis, alpha, x.view(), y.view(), c, pattern);
+    detail::gpu::fill_spgemm<T, I, O, OC>(ctx, *found.analysis, alpha, x.view(), y.view(), c,
+                                          pattern);
   if (to.rowptr().data() != nullptr)
     copy_bytes(ctx, to.rowptr().data(), found.rowptr.data(), found.rowptr.bytes(), S);
 }
@@ -393,9 +395,9 @@ spgemm_estimate estimate(const context<S>& ctx, const A& a, const B& b) {
   detail::require_same_size("multiply", "columns of A", a_op.cols(), "rows of B", b_op.rows());
   const detail::sparse_factor<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
   if constexpr (S == space::host)
-    return cpu::estimate_spgemm<T, I, O>(ctx, left.a, right.a);
+    return detail::cpu::estimate_spgemm<T, I, O>(ctx, left.a, right.a);
   else
-    return gpu::estimate_spgemm<T, I, O>(ctx, left.a, right.a);
+    return detail::gpu::estimate_spgemm<T, I, O>(ctx, left.a, right.a);
 }
 template <class A, class B>
   requires(detail::are_sparse<A, B>)

@@ -17,22 +17,22 @@
 
 namespace lacuna {
 
-namespace cpu {
+namespace detail::cpu {
 /// Fills b's three arrays, with the same bits for any number of threads. Scratch: an offset for
 /// each column that a thread meets, over all threads no more than A's entries take (or one offset
 /// a column, where that is more).
 template <class T, class I, class O>
 LACUNA_EXPORT void transpose_csr(const host_context& ctx, csr_view<const T, I, O> a,
                                  csr_view<T, I, O> b);
-} // namespace cpu
-namespace gpu {
+} // namespace detail::cpu
+namespace detail::gpu {
 /// Queued; a square matrix that states sorted and unique rows is looked at first, and waited for:
 /// with a symmetric pattern only values move. Scratch: about 16 bytes an entry.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void transpose_csr(const device_context& ctx,
                                      csr_view<const T, I, O, space::device> a,
                                      csr_view<T, I, O, space::device> b);
-} // namespace gpu
+} // namespace detail::gpu
 
 namespace detail {
 
@@ -48,9 +48,9 @@ template <class I, class O, space S> struct transpose_inspection : inspection {
 template <class T, class I, class O, space S>
 void transpose_arrays(const context<S>& ctx, csr_view<const T, I, O, S> a, csr_view<T, I, O, S> b) {
   if constexpr (S == space::host)
-    cpu::transpose_csr<T, I, O>(ctx, a, b);
+    detail::cpu::transpose_csr<T, I, O>(ctx, a, b);
   else
-    gpu::transpose_csr<T, I, O>(ctx, a, b);
+    detail::gpu::transpose_csr<T, I, O>(ctx, a, b);
 }
 template <class T, class I, class O, space S>
 csr<T, I, O, S> transpose_new(const context<S>& ctx, csr_view<const T, I, O, S> a) {
@@ -95,11 +95,13 @@ template <space S, class A>
 auto transpose(const context<S>& ctx, const A& a) {
   const auto rows = detail::compressed_rows(detail::const_view(a));
   detail::require_same_space<S, decltype(rows)>();
-  auto result = detail::transpose_new(ctx, rows);
-  using R = decltype(result);
+  using R = std::remove_cv_t<decltype(rows)>;
+  using csr_t = csr<typename R::scalar_type, typename R::index_type, typename R::offset_type, S>;
+  using csc_t = csc<typename R::scalar_type, typename R::index_type, typename R::offset_type, S>;
+  csr_t result;
+  if constexpr (detail::are_in<S, R>) result = detail::transpose_new(ctx, rows);
   if constexpr (detail::is_by_columns<A>)
-    return csc<typename R::scalar_type, typename R::index_type, typename R::offset_type, S>(
-        std::move(result));
+    return csc_t(std::move(result));
   else
     return result;
 }

@@ -37,7 +37,7 @@ inline constexpr lower_triangle_t lower_triangle{};
 inline constexpr implicit_unit_diagonal_t implicit_unit_diagonal{};
 inline constexpr explicit_diagonal_t explicit_diagonal{};
 
-namespace cpu {
+namespace detail::cpu {
 /// x = beta inv(T) b; T is alpha times the stored triangle.
 template <class T, class I, class O>
 LACUNA_EXPORT void triangular_solve_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
@@ -46,8 +46,8 @@ LACUNA_EXPORT void triangular_solve_csr(const host_context& ctx, T alpha, csr_vi
 /// The first row whose diagonal is not stored or sums up to 0; -1 if there is none.
 template <class T, class I, class O>
 LACUNA_EXPORT std::int64_t find_no_diagonal(const host_context& ctx, csr_view<const T, I, O> a);
-} // namespace cpu
-namespace gpu {
+} // namespace detail::cpu
+namespace detail::gpu {
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void triangular_solve_csr(const device_context& ctx, T alpha,
                                             device_csr<T, I, O> a, bool upper, bool unit, T beta,
@@ -55,7 +55,7 @@ LACUNA_GPU_EXPORT void triangular_solve_csr(const device_context& ctx, T alpha,
                                             dense_view<T, space::device> x);
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT std::int64_t find_no_diagonal(const device_context& ctx, device_csr<T, I, O> a);
-} // namespace gpu
+} // namespace detail::gpu
 
 namespace detail {
 [[noreturn]] LACUNA_EXPORT void throw_no_diagonal(std::int64_t row);
@@ -78,15 +78,15 @@ void triangular_solve_columns(const context<S>& ctx, const matrix_operand<T, I, 
   if (!unit) {
     std::int64_t row = -1;
     if constexpr (S == space::host)
-      row = cpu::find_no_diagonal<T, I, O>(ctx, rows);
+      row = detail::cpu::find_no_diagonal<T, I, O>(ctx, rows);
     else
-      row = gpu::find_no_diagonal<T, I, O>(ctx, rows);
+      row = detail::gpu::find_no_diagonal<T, I, O>(ctx, rows);
     if (row >= 0) throw_no_diagonal(row);
   }
   if constexpr (S == space::host)
-    cpu::triangular_solve_csr<T, I, O>(ctx, alpha, rows, upper, unit, scale, b, x);
+    detail::cpu::triangular_solve_csr<T, I, O>(ctx, alpha, rows, upper, unit, scale, b, x);
   else
-    gpu::triangular_solve_csr<T, I, O>(ctx, alpha, rows, upper, unit, scale, b, x);
+    detail::gpu::triangular_solve_csr<T, I, O>(ctx, alpha, rows, upper, unit, scale, b, x);
 }
 } // namespace detail
 

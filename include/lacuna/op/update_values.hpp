@@ -19,7 +19,7 @@
 
 namespace lacuna {
 
-namespace cpu {
+namespace detail::cpu {
 /// to[k] = values[from[k]], or values[k] where from is null.
 template <class T, class O>
 LACUNA_EXPORT void place_values(const host_context& ctx, const O* from, vector_view<const T> values,
@@ -38,9 +38,9 @@ LACUNA_EXPORT void number_entries(const host_context& ctx, vector_view<double> n
 template <class O>
 LACUNA_EXPORT void as_offsets(const host_context& ctx, vector_view<const double> numbers,
                               vector_view<O> offsets);
-} // namespace cpu
+} // namespace detail::cpu
 
-namespace gpu {
+namespace detail::gpu {
 /// All queued.
 template <class T, class O>
 LACUNA_GPU_EXPORT void place_values(const device_context& ctx, const O* from,
@@ -61,16 +61,16 @@ template <class O>
 LACUNA_GPU_EXPORT void as_offsets(const device_context& ctx,
                                   vector_view<const double, space::device> numbers,
                                   vector_view<O, space::device> offsets);
-} // namespace gpu
+} // namespace detail::gpu
 
 namespace detail {
 template <class T, class O, space S>
 void place_values(const context<S>& ctx, const O* from, vector_view<const T, S> values,
                   vector_view<T, S> to) {
   if constexpr (S == space::host)
-    cpu::place_values<T, O>(ctx, from, values, to);
+    detail::cpu::place_values<T, O>(ctx, from, values, to);
   else
-    gpu::place_values<T, O>(ctx, from, values, to);
+    detail::gpu::place_values<T, O>(ctx, from, values, to);
 }
 template <class T, class I, class O, space S>
 void place_values(const context<S>& ctx, vector_view<const O, S> rowptr, const O* from,
@@ -80,9 +80,9 @@ void place_values(const context<S>& ctx, vector_view<const O, S> rowptr, const O
                                    to.values.view(), std::as_const(to.rows).view(),
                                    std::as_const(to.pieces).view(), to.even);
   if constexpr (S == space::host)
-    cpu::place_in_ell_csr<T, I, O>(ctx, rowptr, from, values, view);
+    detail::cpu::place_in_ell_csr<T, I, O>(ctx, rowptr, from, values, view);
   else
-    gpu::place_in_ell_csr<T, I, O>(ctx, rowptr, from, values, view);
+    detail::gpu::place_in_ell_csr<T, I, O>(ctx, rowptr, from, values, view);
 }
 
 /// The view of A, if it fits the matrix `to` in size and types.
@@ -137,9 +137,9 @@ void update_values(const context<S>& ctx, hyb<T, I, O, S>& to, const A& a) {
   const hyb_view<T, I, O, S> view(to.extent, to.nnz, to.width, to.stride, to.columns.view(),
                                   to.values.view(), to.rest.view());
   if constexpr (S == space::host)
-    cpu::place_in_hyb<T, I, O>(ctx, from, view);
+    detail::cpu::place_in_hyb<T, I, O>(ctx, from, view);
   else
-    gpu::place_in_hyb<T, I, O>(ctx, from, view);
+    detail::gpu::place_in_hyb<T, I, O>(ctx, from, view);
 }
 
 } // namespace lacuna

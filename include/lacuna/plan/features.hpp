@@ -75,15 +75,15 @@ struct spmv_features {
   friend bool operator==(const spmv_features&, const spmv_features&) = default;
 };
 
-namespace cpu {
+namespace detail::cpu {
 template <class T, class I, class O>
 LACUNA_EXPORT spmv_features find_features(const host_context& ctx, csr_view<const T, I, O> a);
-} // namespace cpu
-namespace gpu {
+} // namespace detail::cpu
+namespace detail::gpu {
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT spmv_features find_features(const device_context& ctx,
                                               csr_view<const T, I, O, space::device> a);
-} // namespace gpu
+} // namespace detail::gpu
 
 /// Bit by bit the same for any number of threads and on host and device. Reads all row pointers, no
 /// values, and the columns of a 64th of the groups (up to 1024, 16 or more unless rows are long)
@@ -91,11 +91,11 @@ LACUNA_GPU_EXPORT spmv_features find_features(const device_context& ctx,
 /// to 1 MiB. On the device it waits, once.
 template <class T, class I, class O>
 spmv_features find_features(const host_context& ctx, csr_view<const T, I, O> a) {
-  return cpu::find_features<T, I, O>(ctx, a);
+  return detail::cpu::find_features<T, I, O>(ctx, a);
 }
 template <class T, class I, class O>
 spmv_features find_features(const device_context& ctx, csr_view<const T, I, O, space::device> a) {
-  return gpu::find_features<T, I, O>(ctx, a);
+  return detail::gpu::find_features<T, I, O>(ctx, a);
 }
 template <class T, class I, class O, space S>
 spmv_features find_features(const context<S>& ctx, const csr<T, I, O, S>& a) {

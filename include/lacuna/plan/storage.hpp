@@ -122,9 +122,9 @@ planned_storage<T, I, O, S> store(const context<S>& ctx, const plan_candidate& c
   typename storage::in_csr kept{{}, a, {}};
   kept.found.nnz = a.size();
   if constexpr (S == space::host)
-    cpu::inspect_csr<T, I, O>(ctx, a, kept.found);
+    detail::cpu::inspect_csr<T, I, O>(ctx, a, kept.found);
   else
-    gpu::inspect_csr<T, I, O>(ctx, a, kept.found);
+    detail::gpu::inspect_csr<T, I, O>(ctx, a, kept.found);
   return {std::move(kept)};
 }
 
@@ -143,18 +143,20 @@ void multiply_stored(const context<S>& ctx, const planned_storage<T, I, O, S>& s
           const vector_view<const T, S> from(x.data(), x.shape().row), add(z.data(), z.shape().row);
           const vector_view<T, S> to(y.data(), y.shape().row);
           if constexpr (S == space::host) {
-            if (vectors) return cpu::multiply_csr<T, I, O>(ctx, alpha, m.a, from, beta, add, to);
-            cpu::multiply_csr_dense<T, I, O>(ctx, alpha, m.a, x, beta, z, y);
+            if (vectors)
+              return detail::cpu::multiply_csr<T, I, O>(ctx, alpha, m.a, from, beta, add, to);
+            detail::cpu::multiply_csr_dense<T, I, O>(ctx, alpha, m.a, x, beta, z, y);
           } else {
             if (vectors)
-              return gpu::multiply_csr<T, I, O>(ctx, &m.found, alpha, m.a, from, beta, add, to);
-            gpu::multiply_csr_dense<T, I, O>(ctx, alpha, m.a, x, beta, z, y);
+              return detail::gpu::multiply_csr<T, I, O>(ctx, &m.found, alpha, m.a, from, beta, add,
+                                                        to);
+            detail::gpu::multiply_csr_dense<T, I, O>(ctx, alpha, m.a, x, beta, z, y);
           }
         } else if constexpr (std::is_same_v<M, reordered_csr_k<T, I, O>>) {
           if constexpr (S == space::host)
             m.scratch->lend([&](vector_view<T> scratch) {
-              cpu::multiply_reordered<T, I, O>(ctx, alpha, m.matrix.view(), m.order.new_to_old(), x,
-                                               beta, z, y, scratch);
+              detail::cpu::multiply_reordered<T, I, O>(
+                  ctx, alpha, m.matrix.view(), m.order.new_to_old(), x, beta, z, y, scratch);
             });
         } else {
           multiply_format(ctx, alpha, m.view(), x, beta, z, y);
@@ -170,9 +172,9 @@ value_map<O, S> make_value_map(const context<S>& ctx, const planned_storage<T, I
                                csr_view<const T, I, O, S> a, bool transposed) {
   array<double, S> numbers(ctx, a.size());
   if constexpr (S == space::host)
-    cpu::number_entries(ctx, numbers.view());
+    detail::cpu::number_entries(ctx, numbers.view());
   else
-    gpu::number_entries(ctx, numbers.view());
+    detail::gpu::number_entries(ctx, numbers.view());
   csr_view<const double, I, O, S> numbered(std::as_const(numbers).data(), a.rowptr().data(),
                                            a.colind().data(), a.shape(), a.size(), a.order());
   csr<double, I, O, S> turned, permuted;
@@ -187,9 +189,9 @@ value_map<O, S> make_value_map(const context<S>& ctx, const planned_storage<T, I
     }
   value_map<O, S> map{array<O, S>(ctx, a.size()), {}};
   if constexpr (S == space::host)
-    cpu::as_offsets<O>(ctx, numbered.values(), map.from.view());
+    detail::cpu::as_offsets<O>(ctx, numbered.values(), map.from.view());
   else
-    gpu::as_offsets<O>(ctx, numbered.values(), map.from.view());
+    detail::gpu::as_offsets<O>(ctx, numbered.values(), map.from.view());
   if (std::holds_alternative<ell_csr<T, I, S>>(s.held))
     map.rowptr = std::get<0>(std::move(turned).release());
   return map;

@@ -8,7 +8,7 @@
 
 #include <lacuna/core/context.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// Throws device_error (out_of_memory where that is the cause) naming what was tried.
 void check(cudaError_t status, const char* what);
@@ -81,4 +81,4 @@ template <class T> void read_back(const device_context& ctx, T* to, const T* fro
   if (first != to) std::memcpy(to, first, bytes);
 }
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

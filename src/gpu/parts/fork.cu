@@ -4,7 +4,7 @@
 
 #include "gpu/parts/fork.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// A thread's own on a device, made once: making a stream takes longer than many a product.
 struct launch_fork::side_streams {
@@ -67,4 +67,4 @@ launch_fork::~launch_fork() {
     (void)cudaStreamSynchronize(sides_->stream[i]);
 }
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

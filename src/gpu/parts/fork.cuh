@@ -3,7 +3,7 @@
 
 #include "gpu/parts/cuda.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// Streams for launches that may run at once, beginning after what the context's stream has so far;
 /// join makes that stream wait for them. Memory that they use is allocated before, and freed after.
@@ -29,4 +29,4 @@ private:
   bool joined_ = false;
 };
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// Keys are columns, so no key is -1.
 template <class I> inline constexpr I no_key = -1;
@@ -90,4 +90,4 @@ struct lane_group {
   }
 };
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

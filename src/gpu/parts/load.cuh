@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// Loads what no other thread reads, past L1: the cache is kept for x.
 __device__ inline float load_once(const float* p) {
@@ -50,4 +50,4 @@ template <class T> __device__ T warp_sum(T sum) {
   return sum;
 }
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

@@ -10,7 +10,7 @@
 #include "gpu/parts/cuda.cuh"
 #include <lacuna/core/array.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// Runs a CUB device-wide algorithm: asks for its scratch, allocates it, calls again.
 template <class F> void run_cub(const device_context& ctx, const char* what, F algorithm) {
@@ -49,4 +49,4 @@ void exclusive_sums(const device_context& ctx, std::int64_t n, const Count* coun
   });
 }
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

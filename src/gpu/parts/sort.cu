@@ -6,7 +6,7 @@
 
 #include "gpu/parts/reduce.cuh"
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 template <class Key, class Position>
 sorted_keys<Key, Position> sort_stably(const device_context& ctx,
@@ -35,4 +35,4 @@ LACUNA_INSTANTIATE(std::uint32_t, std::uint64_t)
 LACUNA_INSTANTIATE(std::uint64_t, std::uint32_t)
 LACUNA_INSTANTIATE(std::uint64_t, std::uint64_t)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

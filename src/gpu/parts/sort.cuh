@@ -7,7 +7,7 @@
 #include "gpu/parts/cuda.cuh"
 #include <lacuna/core/array.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 /// Keys in ascending order, and where each stood before.
 template <class Key, class Position> struct sorted_keys {
@@ -71,4 +71,4 @@ __device__ std::int64_t row_of(const O* rowptr, std::int64_t rows, std::int64_t 
   return low;
 }
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

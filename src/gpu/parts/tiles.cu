@@ -2,7 +2,7 @@
 
 #include <lacuna/core/types.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 template <class I, class O>
 array<tile_start<I, O>, space::device> find_tiles(const device_context& ctx, const O* rowptr,
@@ -42,4 +42,4 @@ array<tile_start<I, O>, space::device> find_tiles(const device_context& ctx, con
       const device_context&, const O*, std::int64_t, std::int64_t, tile_shape);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu

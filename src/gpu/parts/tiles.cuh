@@ -5,7 +5,7 @@
 #include "gpu/parts/cuda.cuh"
 #include <lacuna/op/inspection.hpp>
 
-namespace lacuna::gpu {
+namespace lacuna::detail::gpu {
 
 struct tile_shape {
   /// Entries a tile holds at most, plus one for every rows_per_item rows. Tiles of whole rows may
@@ -22,4 +22,4 @@ array<tile_start<I, O>, space::device> find_tiles(const device_context& ctx, con
                                                   std::int64_t rows, std::int64_t entries,
                                                   tile_shape shape);
 
-} // namespace lacuna::gpu
+} // namespace lacuna::detail::gpu
