@@ -62,7 +62,7 @@ private:
 template <class T> class graph_product : public prepared {
 public:
   graph_product(const device_context& ctx, const problem<T, space::device>& p)
-      : ctx_(ctx), planned_(ctx, p) {
+      : ctx_(ctx), planned_(ctx, p, "") {
     planned_.run(); // kernels are loaded at their first launch, which cannot be recorded
     ctx.synchronize();
     graph_.emplace(ctx.stream(), [this] { planned_.run(); });

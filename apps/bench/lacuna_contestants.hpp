@@ -12,17 +12,9 @@ template <class T, space S> using problem_matrix = csr_view<const T, index_t, of
 /// Multiplications that plans are told of.
 inline constexpr double planned_multiplies = 1000;
 
-/// What plan() chooses from for a matrix that is multiplied with so often.
-template <class T, space S>
-plan_decision decide(const context<S>& ctx, problem_matrix<T, S> a, plan_hints hints = {}) {
-  hints.multiplies = planned_multiplies;
-  return choose_plan(find_features(ctx, a), {sizeof(T), sizeof(index_t), sizeof(offset_t)},
-                     machine_of(ctx), hints);
-}
-
 inline choice in_words(const plan_decision& decision) {
   const plan_candidate& best = decision.chosen();
-  choice result{std::string(name_of(best.format)) + ", " + name_of(best.kernel), {}};
+  choice result{best.format + ", " + best.kernel, {}};
   result.why = result.format;
   for (const auto& reason : decision.reasons) result.why += "; " + reason;
   return result;
@@ -58,11 +50,15 @@ private:
   operation_info_t info_; // empty: multiply looks for nothing in it
 };
 
-/// plan(), told of many products in the suite's direction and none in the other.
+/// plan(), told of many products in the suite's direction and none in the other; the fastest
+/// format, or the one that is named. Throws refusal with the reason if that is refused.
 template <class T, space S> class planned_product : public prepared {
 public:
-  planned_product(const context<S>& ctx, const problem<T, S>& p)
-      : p_(p), op_(plan(ctx, p.a, hints(p))) {}
+  planned_product(const context<S>& ctx, const problem<T, S>& p, const std::string& format)
+      : p_(p), op_(plan(ctx, p.a, hints(p, format))) {
+    const plan_candidate& chosen = decision().chosen();
+    if (!format.empty() && chosen.format != format) throw refusal(decision().reasons.back());
+  }
   void run() override {
     if (p_.transposed())
       op_.multiply_transposed(p_.x, p_.y);
@@ -72,19 +68,19 @@ public:
   [[nodiscard]] std::size_t extra_bytes() const override { return op_.bytes(); }
   /// A plan that stays in CSR owns no copy; a transposed one always does.
   [[nodiscard]] std::size_t format_bytes() const override {
-    const bool in_place = !p_.transposed() && op_.format() == spmv_format::csr;
+    const bool in_place = !p_.transposed() && op_.format() == "csr";
     return op_.bytes() + (in_place ? p_.csr_bytes() : 0);
   }
-  [[nodiscard]] choice explain() const override {
-    if (!p_.transposed()) return in_words(op_.decision());
-    const auto turned = transpose(op_.where(), p_.a);
-    return in_words(decide<T, S>(op_.where(), turned.view()));
-  }
+  [[nodiscard]] choice explain() const override { return in_words(decision()); }
 
 private:
-  static plan_hints hints(const problem<T, S>& p) {
+  [[nodiscard]] const plan_decision& decision() const {
+    return p_.transposed() ? *op_.transposed_decision() : op_.decision();
+  }
+  static plan_hints hints(const problem<T, S>& p, const std::string& format) {
     plan_hints h;
-    h.multiplies = p.transposed() ? 1 : planned_multiplies;
+    h.format = format;
+    h.multiplies = p.transposed() ? 0 : planned_multiplies;
     h.transposed_multiplies = p.transposed() ? planned_multiplies : 0;
     return h;
   }
@@ -121,40 +117,13 @@ contestant<T, S> format_contestant(const std::string& name, role plays, const co
   return {name, plays, {suite::spmv, suite::spmv_t}, prepare};
 }
 
-/// The planner's candidate in that format: for ell_csr rows in order or by length. Throws refusal
-/// with its reason if it has none.
+/// format: empty: the planner's choice.
 template <class T, space S>
-plan_candidate candidate_of(const context<S>& ctx, problem_matrix<T, S> a, spmv_format format,
-                            bool by_length = false) {
-  const plan_decision decision = decide<T, S>(ctx, a);
-  for (const plan_candidate& c : decision.candidates) {
-    if (c.format != format || (c.kernel == spmv_class::ell_sorted) != by_length) continue;
-    if (!c.refused.empty()) throw refusal(c.refused);
-    return c;
-  }
-  throw refusal("rows differ too much, or one is too long, to be put into slices in order");
-}
-
-/// Beside the plan and CSR: what the planner could have chosen, a line each.
-template <class T, space S>
-std::vector<contestant<T, S>> format_contestants(const context<S>& ctx) {
-  using M = problem_matrix<T, S>;
-  const auto ell = [&](const char* name, bool by_length) {
-    return format_contestant<T, S>(
-        name, role::candidate, ctx, [by_length](const context<S>& c, M a) {
-          return to_ell_csr(c, a, candidate_of<T, S>(c, a, spmv_format::ell_csr, by_length).ell);
-        });
-  };
-  return {
-      format_contestant<T, S>("Lacuna: packed_csr", role::candidate, ctx,
-                              [](const context<S>& c, M a) {
-                                (void)candidate_of<T, S>(c, a, spmv_format::packed_csr);
-                                return to_packed_csr(c, a);
-                              }),
-      ell("Lacuna: ell_csr, in order", false), ell("Lacuna: ell_csr, by length", true),
-      format_contestant<T, S>("Lacuna: csr_k", role::candidate, ctx, [](const context<S>& c, M a) {
-        return to_csr_k(c, a, candidate_of<T, S>(c, a, spmv_format::csr_k).csr_k);
-      })};
+contestant<T, S> planned_contestant(const std::string& name, role plays, std::vector<suite> suites,
+                                    const context<S>& ctx, const std::string& format) {
+  return {name, plays, std::move(suites), [ctx, format](const problem<T, S>& p) {
+            return std::make_unique<planned_product<T, S>>(ctx, p, format);
+          }};
 }
 
 template <class T, space S>
@@ -171,10 +140,7 @@ std::vector<contestant<T, S>> lacuna_contestants(const context<S>& ctx, bool eve
     return csr_contestant<T, S>(name, plays, std::move(suites), ctx, inspect);
   };
   std::vector<contestant<T, S>> result = {
-      {"Lacuna",
-       role::lacuna,
-       {suite::spmv, suite::spmv_t},
-       [ctx](const problem<T, S>& p) { return std::make_unique<planned_product<T, S>>(ctx, p); }},
+      planned_contestant<T, S>("Lacuna", role::lacuna, {suite::spmv, suite::spmv_t}, ctx, ""),
       entry("Lacuna", role::lacuna, {suite::spmm}, false)};
   // A plain product on the host has nothing to inspect; nor have several vectors, anywhere.
   if (S == space::host) {
@@ -187,7 +153,10 @@ std::vector<contestant<T, S>> lacuna_contestants(const context<S>& ctx, bool eve
     result.push_back(entry("Lacuna: csr", role::lacuna_too, both, false));
   }
   if (every_format)
-    for (auto& each : format_contestants<T, S>(ctx)) result.push_back(std::move(each));
+    for (const std::string& format : planned_formats())
+      if (format != "csr")
+        result.push_back(planned_contestant<T, S>("Lacuna: " + format, role::candidate,
+                                                  {suite::spmv, suite::spmv_t}, ctx, format));
   return result;
 }
 

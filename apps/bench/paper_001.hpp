@@ -5,6 +5,7 @@
 #include <array>
 
 #include "bench/matrix_suite.hpp"
+#include <lacuna/plan/machine.hpp>
 
 namespace lacuna::bench {
 

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "bench/suite.hpp"
-#if __has_include(<lacuna/op/hyb.hpp>)
+#include <lacuna/format/ell_csr.hpp>
 #include <lacuna/op/hyb.hpp>
-#define LACUNA_BENCH_HYB
-#endif
+#include <lacuna/plan/features.hpp>
 
 namespace lacuna::bench {
 
@@ -37,18 +36,11 @@ template <class T, space S> std::vector<contestant<T, S>> contestants(const cont
   };
   std::vector<contestant<T, S>> result = {
       csr_contestant<T, S>(csr, role::lacuna_too, {suite::spmv}, ctx, S == space::device)};
-#ifdef LACUNA_BENCH_HYB
   result.push_back(format_contestant<T, S>(hyb, role::lacuna_too, ctx,
                                            [](const context<S>& c, M a) { return to_hyb(c, a); }));
-#endif
   result.push_back(by_paper(thresholds, false));
   result.push_back(by_paper(packed, true));
-  result.push_back(
-      format_contestant<T, S>(planned, role::lacuna, ctx, [](const context<S>& c, M a) {
-        plan_hints hints;
-        hints.format = spmv_format::ell_csr;
-        return to_ell_csr(c, a, decide<T, S>(c, a, hints).chosen().ell);
-      }));
+  result.push_back(planned_contestant<T, S>(planned, role::lacuna, {suite::spmv}, ctx, "ell_csr"));
   return result;
 }
 

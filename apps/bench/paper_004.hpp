@@ -4,6 +4,7 @@
 
 #include "bench/reordered.hpp"
 #include "bench/suite.hpp"
+#include "plan/formats/csr_k.hpp"
 
 namespace lacuna::bench {
 
@@ -62,7 +63,8 @@ contestant<T, S> csr_k_contestant(const std::string& name, role plays, const con
 template <class T, space S>
 csr_k_sizes model_sizes(const stage<T, S>& on, int k, const context<S>& ctx) {
   const auto rows = static_cast<double>(std::max<std::int64_t>(on.facts().rows, 1));
-  return choose_csr_k_sizes(static_cast<double>(on.facts().nnz) / rows, k, machine_of(ctx).csr_k);
+  return choose_csr_k_sizes(static_cast<double>(on.facts().nnz) / rows, k,
+                            planning::csr_k_format::model_of(machine_of(ctx)));
 }
 
 /// The host's lines in RCM's and Band-k's order, our own and the peers'.

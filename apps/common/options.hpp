@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 #include <vector>
+#include <lacuna/plan/decision.hpp>
 
 #include "common/device.hpp"
 #include "common/text.hpp"
@@ -33,6 +34,15 @@ CLI::Option* add_choice(CLI::App& cli, const std::string& name, E& value,
                                            like.empty() ? "" : "; did you mean '" + like + "'?"));
   };
   return cli.add_option_function<std::string>(name, set, help)->type_name(listed);
+}
+
+/// --format F: a planned format by name; empty: the planner's choice.
+inline void add_format(CLI::App& command, std::string& format) {
+  std::vector<std::pair<std::string, std::string>> choices = {{"auto", ""}};
+  for (const std::string& name : planned_formats()) choices.emplace_back(name, name);
+  add_choice<std::string>(command, "--format", format, std::move(choices),
+                          "auto (default): planned; " + planned_formats_in_words())
+      ->option_text("F");
 }
 
 inline void add_device_option(CLI::App& cli, device_request& request) {

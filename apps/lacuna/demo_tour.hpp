@@ -85,7 +85,7 @@ private:
     numeric(
         "y = A x, planned", bytes, [&] { op.multiply(x_there_, y); },
         [&] { return error_of(y, plain); });
-    log_.remark(fmt::format("stored as {}, kernel {}", name_of(op.format()), op.kernel()));
+    log_.remark(fmt::format("stored as {}, kernel {}", op.format(), op.kernel()));
     numeric(
         "y = 2 A x - z / 2", bytes + sizeof(T) * static_cast<double>(y.size()),
         [&] { multiply(ctx_, scaled(2, a_), x_there_, scaled(-0.5, z_there_), y); },

@@ -7,6 +7,7 @@
 #include "common/print.hpp"
 #include "lacuna/options.hpp"
 #include <lacuna/core/config.hpp>
+#include <lacuna/plan/decision.hpp>
 
 namespace lacuna::app {
 namespace {
@@ -119,8 +120,8 @@ std::string page(const CLI::App& cli) {
       ".TP\n\\fBOMP_NUM_THREADS\\fR\nThreads on the CPU, unless \\fB\\-\\-threads\\fR says.\n"
       ".TP\n\\fBLACUNA_CONFIG\\fR\nFolder of what \\fBlacuna tune\\fR has stored; else "
       "XDG_CONFIG_HOME/lacuna, else ~/.config/lacuna.\n"
-      ".TP\n\\fBLACUNA_FORCE_FORMAT\\fR\nThe format that every plan takes: csr, packed_csr, "
-      "ell_csr or csr_k.\n";
+      ".TP\n\\fBLACUNA_FORCE_FORMAT\\fR\nThe format that every plan takes: ";
+  text += planned_formats_in_words() + ".\n";
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include "common/options.hpp"
 #include "common/text.hpp"
 #include "lacuna/command.hpp"
+#include "plan/choose.hpp"
 #include <lacuna/plan/plan.hpp>
 
 namespace lacuna::app {
@@ -16,7 +17,7 @@ struct settings {
   std::int64_t multiplies = 1000, transposed = 0;
   std::uint64_t memory_limit = 0;
   bool may_reorder = false, will_change = false;
-  std::optional<spmv_format> format;
+  std::string format; ///< empty: planned
   io::read_options read;
 
   [[nodiscard]] plan_hints hints() const {
@@ -45,29 +46,38 @@ struct plan_made {
 };
 
 template <class T, class I, class O, space S>
-plan_made make_plan(const context<S>& ctx, const csr<T, I, O>& a, plan_hints hints) {
+plan_made make_plan(const context<S>& ctx, const csr<T, I, O>& a, const plan_hints& hints) {
   const auto& there = bring_to(ctx, a);
   const auto op = plan(ctx, there, hints);
   plan_made made{a.shape().row,  a.shape().col, a.size(), op.decision(), op.kernel(), {}, 0,
                  machine_of(ctx)};
-  if (op.format() == spmv_format::csr) { // plan() may not have looked; here all is to be told
-    hints = with_environment(hints);
-    if (hints.multiplies == 0) hints.format.reset();
-    made.decision = choose_plan(find_features(ctx, there), {sizeof(T), sizeof(I), sizeof(O)},
-                                made.machine, hints);
-  }
+  // plan() looks at no more than it must; here all is to be told.
+  auto [heeded, by_environment] = with_environment(hints);
+  if (hints.multiplies == 0) heeded.format.clear();
+  made.decision = choose_plan(find_features(ctx, there), {sizeof(T), sizeof(I), sizeof(O)},
+                              made.machine, heeded, by_environment);
   if (op.transposed_decision() != nullptr) made.transposed = *op.transposed_decision();
   made.bytes = static_cast<double>(op.bytes());
-  if (op.format() == spmv_format::csr) made.bytes += static_cast<double>(a.bytes());
+  if (op.format() == "csr") made.bytes += static_cast<double>(a.bytes());
   return made;
+}
+
+json as_json(const plan_options& options) {
+  json object = json::object();
+  for (const plan_option& o : options) object[o.name] = o.value;
+  return object;
+}
+bool is_reordered(const plan_candidate& c) {
+  return std::any_of(c.options.begin(), c.options.end(),
+                     [](const plan_option& o) { return o.name == "reordered" && o.value != 0; });
 }
 
 json as_json(const std::vector<plan_candidate>& candidates) {
   json list = json::array();
   for (const plan_candidate& c : candidates)
-    list.push_back({{"format", name_of(c.format)},
-                    {"kernel", name_of(c.kernel)},
-                    {"reordered", c.reordered},
+    list.push_back({{"format", c.format},
+                    {"kernel", c.kernel},
+                    {"options", as_json(c.options)},
                     {"bytes", json_size(c.bytes)},
                     {"predicted_seconds", c.seconds},
                     {"conversion_seconds", c.convert_seconds},
@@ -80,7 +90,7 @@ void print_json_report(const settings& s, const plan_made& made, const std::stri
   const plan_candidate& chosen = made.decision.chosen();
   json object = {{"command", "plan"},
                  {"matrix", s.matrix},
-                 {"format", name_of(chosen.format)},
+                 {"format", chosen.format},
                  {"kernel", made.kernel},
                  {"device", device},
                  {"bytes", json_size(made.bytes)},
@@ -94,16 +104,16 @@ void print_json_report(const settings& s, const plan_made& made, const std::stri
                  {"reasons", made.decision.reasons},
                  {"candidates", as_json(made.decision.candidates)}};
   if (made.transposed)
-    object["transposed"] = {{"format", name_of(made.transposed->chosen().format)},
-                            {"kernel", name_of(made.transposed->chosen().kernel)},
+    object["transposed"] = {{"format", made.transposed->chosen().format},
+                            {"kernel", made.transposed->chosen().kernel},
                             {"reasons", made.transposed->reasons},
                             {"candidates", as_json(made.transposed->candidates)}};
   print_json(object);
 }
 
 std::string name_of_choice(const plan_candidate& c) {
-  return fmt::format("{}{}, kernel {}", name_of(c.format), c.reordered ? " in a new order" : "",
-                     name_of(c.kernel));
+  return fmt::format("{}{}, kernel {}", c.format, is_reordered(c) ? " in a new order" : "",
+                     c.kernel);
 }
 
 void print_decision(const plan_decision& decision, std::int64_t multiplies) {
@@ -112,10 +122,9 @@ void print_decision(const plan_decision& decision, std::int64_t multiplies) {
   print("  predicted for {} product{}, conversion included\n", multiplies,
         multiplies == 1 ? "" : "s");
   for (const plan_candidate& c : decision.candidates)
-    print("    {:<10} {:<12} {:>9}  {:>9} each  {:>9} in all{}{}\n", name_of(c.format),
-          c.reordered ? "reordered" : name_of(c.kernel), human_bytes(c.bytes),
-          human_seconds(c.seconds), human_seconds(c.total_seconds),
-          c.refused.empty() ? "" : "  refused: ", c.refused);
+    print("    {:<10} {:<12} {:>9}  {:>9} each  {:>9} in all{}{}\n", c.format,
+          is_reordered(c) ? "reordered" : c.kernel, human_bytes(c.bytes), human_seconds(c.seconds),
+          human_seconds(c.total_seconds), c.refused.empty() ? "" : "  refused: ", c.refused);
 }
 
 void report(const options& o, const settings& s, const plan_made& made, const std::string& device,
@@ -123,12 +132,12 @@ void report(const options& o, const settings& s, const plan_made& made, const st
   if (o.json) return print_json_report(s, made, device);
   const plan_candidate& chosen = made.decision.chosen();
   if (o.quiet) {
-    print("{} {} on {}\n", name_of(chosen.format), made.kernel, device);
+    print("{} {} on {}\n", chosen.format, made.kernel, device);
     return;
   }
   print("{}: {}\n", shown(s.matrix), human_shape(made.rows, made.cols, made.entries));
   const std::string bytes =
-      fmt::format("{} ({:.1f} bytes an entry)", human_bytes(made.bytes), made.bytes_per_entry());
+      fmt::format("{} ({:.1f} bytes per entry)", human_bytes(made.bytes), made.bytes_per_entry());
   print("  take {}{}, on {}\n", name_of_choice(chosen), made.transposed ? "" : ", " + bytes, where);
   print_decision(made.decision, s.multiplies);
   if (made.transposed) {
@@ -146,12 +155,12 @@ bool is_within(const settings& s, const plan_candidate& c) {
 
 /// csr is never refused, as it is there already: if it is chosen and over the limit, the best that
 /// is not; throws out_of_memory if there is none.
-spmv_format format_within(const settings& s, const plan_decision& decision) {
+std::string format_within(const settings& s, const plan_decision& decision) {
   const plan_candidate& chosen = decision.chosen();
   for (const plan_candidate& c : decision.candidates)
     if (c.refused.empty() && is_within(s, c)) return c.format;
   throw out_of_memory(fmt::format("{} takes {:.0f} bytes, over the --memory-limit of {}",
-                                  name_of(chosen.format), chosen.bytes, s.memory_limit),
+                                  chosen.format, chosen.bytes, s.memory_limit),
                       static_cast<std::size_t>(chosen.bytes));
 }
 
@@ -199,14 +208,7 @@ void add_plan(CLI::App& cli, const options& o, action& chosen) {
       ->option_text("SIZE");
   command->add_flag("--may-reorder", s->may_reorder, "rows and columns may be renumbered inside");
   command->add_flag("--will-change", s->will_change, "the matrix will change: only csr follows");
-  add_choice<std::optional<spmv_format>>(*command, "--format", s->format,
-                                         {{"auto", std::nullopt},
-                                          {"csr", spmv_format::csr},
-                                          {"packed_csr", spmv_format::packed_csr},
-                                          {"ell_csr", spmv_format::ell_csr},
-                                          {"csr_k", spmv_format::csr_k}},
-                                         "auto (default): planned; csr, packed_csr, ell_csr, csr_k")
-      ->option_text("F");
+  add_format(*command, s->format);
   add_read_options(*command, s->read);
   command->footer(
       "Times are predictions, from costs that are built in or were measured by lacuna tune.\n"

@@ -14,26 +14,10 @@
 namespace lacuna::app {
 namespace {
 
-enum class storage { automatic, csr, packed_csr, ell_csr, csr_k, dynamic_csr, block_tree };
-
-/// The planner's name for it; nothing: the planner chooses.
-std::optional<spmv_format> format_of(storage s) {
-  switch (s) {
-  case storage::automatic: return {};
-  case storage::csr: return spmv_format::csr;
-  case storage::packed_csr: return spmv_format::packed_csr;
-  case storage::ell_csr: return spmv_format::ell_csr;
-  case storage::csr_k: return spmv_format::csr_k;
-  case storage::dynamic_csr:
-  case storage::block_tree: break;
-  }
-  throw unsupported("--format: dynamic_csr and block_tree are not in this release");
-}
-
 struct settings {
   std::string matrix, x, y;
   bool transposed = false, verify = false;
-  storage format = storage::automatic;
+  std::string format; ///< empty: planned
   int repeat = 11;
   io::read_options read;
 
@@ -92,11 +76,11 @@ outcome multiply_on(const context<S>& ctx, const csr<T, I, O>& a, const array<T>
   plan_hints hints;
   hints.multiplies = s.transposed ? 0 : s.planned();
   hints.transposed_multiplies = s.transposed ? s.planned() : 0;
-  hints.format = format_of(s.format);
+  hints.format = s.format;
   const auto op = plan(ctx, there, hints);
-  const plan_decision* const turned = op.transposed_decision();
-  found.decision = turned != nullptr ? *turned : op.decision();
-  found.kernel = turned != nullptr ? name_of(turned->chosen().kernel) : op.kernel();
+  const plan_decision* const across = op.transposed_decision();
+  found.decision = across != nullptr ? *across : op.decision();
+  found.kernel = across != nullptr ? across->chosen().kernel : op.kernel();
   measure(found, s.repeat, products, make_probe(ctx), [&] {
     for (int i = 0; i < products; ++i)
       s.transposed ? op.multiply_transposed(x_there, y_there) : op.multiply(x_there, y_there);
@@ -110,7 +94,7 @@ outcome multiply_on(const context<S>& ctx, const csr<T, I, O>& a, const array<T>
   const auto vectors = static_cast<double>(x.bytes() + y.bytes());
   found.bytes = static_cast<double>(a.bytes()) + vectors;
   found.own_bytes = static_cast<double>(op.bytes()) + vectors;
-  if (!s.transposed && op.format() == spmv_format::csr) found.own_bytes += found.bytes - vectors;
+  if (!s.transposed && op.format() == "csr") found.own_bytes += found.bytes - vectors;
   if (s.verify) {
     const auto expected =
         reference::multiply<T, I, O>(a.view(), std::as_const(x).view(), s.transposed);
@@ -137,7 +121,7 @@ void report(const options& o, const settings& s, const outcome& found, const std
   const double gbytes = found.bytes / found.seconds * 1e-9;
   const bool right = found.verify_error <= 1; // false for NaN
   const plan_candidate& chosen = found.decision.chosen();
-  const char* const format = name_of(chosen.format);
+  const std::string& format = chosen.format;
   if (o.json) {
     print_json({{"command", "spmv"},
                 {"matrix", s.matrix},
@@ -176,7 +160,7 @@ void report(const options& o, const settings& s, const outcome& found, const std
     for (const std::string& reason : found.decision.reasons) print(to, "  - {}\n", reason);
     print(to, "  {}, median of {}\n  {:.2f} GFLOP/s, {:.2f} GB/s", human_seconds(found.seconds),
           s.repeat, gflops, gbytes);
-    if (chosen.format == spmv_format::csr)
+    if (chosen.format == "csr")
       print(to, "\n");
     else
       print(to, " in csr's bytes: {} a product, {} in {}\n", human_bytes(found.bytes),
@@ -192,7 +176,6 @@ void report(const options& o, const settings& s, const outcome& found, const std
 
 int run(const options& o, const settings& s) {
   require_output(o, s.y);
-  (void)format_of(s.format); // throws now, not after reading
   if (s.matrix == "-" && s.x == "-")
     throw CLI::ValidationError("-x", "standard input is taken by the matrix");
   return with_values(o.values, [&](auto zero) {
@@ -224,16 +207,7 @@ void add_spmv(CLI::App& cli, const options& o, action& chosen) {
       ->option_text("FILE");
   add_output(*command, s->y, "write y there; - is stdout");
   command->add_flag("--transpose", s->transposed, "y = A^T x");
-  add_choice<storage>(*command, "--format", s->format,
-                      {{"auto", storage::automatic},
-                       {"csr", storage::csr},
-                       {"packed_csr", storage::packed_csr},
-                       {"ell_csr", storage::ell_csr},
-                       {"csr_k", storage::csr_k},
-                       {"dynamic_csr", storage::dynamic_csr},
-                       {"block_tree", storage::block_tree}},
-                      "auto (default): planned; csr, packed_csr, ell_csr, csr_k")
-      ->option_text("F");
+  add_format(*command, s->format);
   command->add_option("--repeat", s->repeat, "products whose median counts; default: 11")
       ->check(CLI::Range(1, 1000000))
       ->option_text("N");

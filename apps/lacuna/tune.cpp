@@ -63,17 +63,14 @@ void require_writable(const std::string& file) {
 }
 
 json as_json(const plan_candidate& c) {
-  json object = {{"format", name_of(c.format)}, {"kernel", name_of(c.kernel)}};
-  if (c.format == spmv_format::ell_csr)
-    object["options"] = {{"long_row", c.ell.long_row},
-                         {"lane_entries", c.ell.lane_entries},
-                         {"piece", c.ell.piece},
-                         {"window", c.ell.window}};
-  if (c.format == spmv_format::csr_k)
-    object["options"] = {{"k", c.csr_k.k},
-                         {"super_row", c.csr_k.super_row},
-                         {"super_super_row", c.csr_k.super_super_row}};
+  json object = {{"format", c.format}, {"kernel", c.kernel}, {"options", json::object()}};
+  for (const plan_option& o : c.options) object["options"][o.name] = o.value;
   return object;
+}
+
+double error_before(const tuning& t, const std::string& kernel) {
+  const auto found = t.judged_before.kernels.find(kernel);
+  return found == t.judged_before.kernels.end() ? 0 : found->second.error;
 }
 
 json as_json(const tuning& t) {
@@ -88,14 +85,18 @@ json as_json(const tuning& t) {
     object["numbers"].push_back(
         {{"name", after[i].name}, {"before", before[i].value}, {"after", after[i].value}});
   object["classes"] = json::array();
-  for (std::size_t c = 0; c < t.judged.classes.size(); ++c)
-    if (t.judged.classes[c].points > 0)
-      object["classes"].push_back({{"kernel", name_of(static_cast<spmv_class>(c))},
-                                   {"points", t.judged.classes[c].points},
-                                   {"error_before", t.judged_before.classes[c].error},
-                                   {"error", t.judged.classes[c].error}});
+  for (const auto& [kernel, found] : t.judged.kernels)
+    object["classes"].push_back({{"kernel", kernel},
+                                 {"points", found.points},
+                                 {"error_before", error_before(t, kernel)},
+                                 {"error", found.error}});
   object["within_10_percent_before"] = t.judged_before.share_within(1.1);
+  object["within_10_percent_built_in"] = t.judged_built_in.share_within(1.1);
   object["within_10_percent"] = t.judged.share_within(1.1);
+  object["slowdown_before"] = t.judged_before.mean_slowdown();
+  object["slowdown_built_in"] = t.judged_built_in.mean_slowdown();
+  object["slowdown"] = t.judged.mean_slowdown();
+  object["better"] = t.better;
   object["choices"] = json::array();
   for (const auto& c : t.judged.choices)
     object["choices"].push_back({{"matrix", c.matrix},
@@ -116,7 +117,6 @@ json as_json(const tuning& t) {
                                   {"rows", m.found.rows},
                                   {"cols", m.found.cols},
                                   {"nnz", m.found.entries},
-                                  {"transpose_seconds", m.transpose_seconds},
                                   {"runs", std::move(runs)}});
   }
   return object;
@@ -132,12 +132,11 @@ void print_tables(const talk& say, const tuning& t) {
   std::string titles;
   for (const unit_of_cost& u : units) titles += fmt::format(" {:>11}", u.title);
   say("  {:<13}{:<7}{}   error\n", "kernels", "", titles);
-  for (std::size_t c = 0; c < t.judged.classes.size(); ++c) {
-    if (t.judged.classes[c].points == 0) continue;
-    say("  {:<13}{:<7}{} {:>5.0f} %\n", name_of(static_cast<spmv_class>(c)), "before",
-        cost_line(t.before.cost[c]), 100 * t.judged_before.classes[c].error);
-    say("  {:<13}{:<7}{} {:>5.0f} %\n", "", "now", cost_line(t.machine.cost[c]),
-        100 * t.judged.classes[c].error);
+  for (const auto& [kernel, found] : t.judged.kernels) {
+    say("  {:<13}{:<7}{} {:>5.0f} %\n", kernel, "before", cost_line(t.before.of(kernel)),
+        100 * error_before(t, kernel));
+    say("  {:<13}{:<7}{} {:>5.0f} %\n", "", "now", cost_line(t.machine.of(kernel)),
+        100 * found.error);
   }
   const auto before = numbers_of(t.before), after = numbers_of(t.machine);
   for (std::size_t i = 0; i < after.size(); ++i)
@@ -145,13 +144,18 @@ void print_tables(const talk& say, const tuning& t) {
       say("  {:<30} {:>8.6g}{}\n", after[i].name, after[i].value,
           after[i].value == before[i].value ? "" : fmt::format(", was {:.6g}", before[i].value));
   say("  errors now, and the choices below, are those of fits without the matrix at hand\n");
-  say("  {} of {} choices within 10 % of the fastest; before, {:.0f} %\n",
+  say("  {} of {} choices within 10 % of the fastest; before, {:.0f} %; built in, {:.0f} %\n",
       std::lround(t.judged.share_within(1.1) * static_cast<double>(t.judged.choices.size())),
-      t.judged.choices.size(), 100 * t.judged_before.share_within(1.1));
+      t.judged.choices.size(), 100 * t.judged_before.share_within(1.1),
+      100 * t.judged_built_in.share_within(1.1));
+  say("  products of chosen formats take {:.3f} times the fastest's time; before, {:.3f}; built "
+      "in, "
+      "{:.3f}\n",
+      t.judged.mean_slowdown(), t.judged_before.mean_slowdown(), t.judged_built_in.mean_slowdown());
   for (const auto& c : t.judged.choices)
     if (c.slowdown > 1.1)
-      say("    {}: {} took {:.2f} times as long as {}\n", c.matrix, name_of(c.chosen.kernel),
-          c.slowdown, name_of(c.best.kernel));
+      say("    {}: {} took {:.2f} times as long as {}\n", c.matrix, c.chosen.kernel, c.slowdown,
+          c.best.kernel);
 }
 
 template <space S> int run_on(const options& o, const settings& s, const context<S>& ctx) {
@@ -180,13 +184,14 @@ template <space S> int run_on(const options& o, const settings& s, const context
     t = tune(ctx, how);
   }
   const double seconds = watch.seconds();
-  if (!s.dry_run) write_machine(file, t.machine);
+  const bool stores = !s.dry_run && t.better;
+  if (stores) write_machine(file, t.machine);
 
   if (o.json) {
     json object = as_json(t);
     object["device"] = engine_name(ctx);
     object["seconds"] = seconds;
-    object["file"] = s.dry_run ? json() : json(file);
+    object["file"] = stores ? json(file) : json();
     print_json(object);
     return exit_done;
   }
@@ -198,7 +203,9 @@ template <space S> int run_on(const options& o, const settings& s, const context
   if (t.scatter() > 0.25 && !o.quiet)
     print(stderr, "lacuna: times scattered by {:.0f} %: tune again when nothing else runs here\n",
           100 * t.scatter());
-  if (s.dry_run)
+  if (!t.better)
+    say("the costs in use choose as well, or better: nothing was stored\n");
+  else if (s.dry_run)
     say("nothing was stored\n");
   else if (o.quiet)
     print("{}\n", shown(file));
@@ -222,7 +229,9 @@ void add_tune(CLI::App& cli, const options& o, action& chosen) {
       ->allow_extra_args(false);
   command->footer(
       "Measures products in every format on generated matrices, in f64, on the device and\n"
-      "with the threads asked for, and fits the costs that plans are chosen by. The file is\n"
+      "with the threads asked for, and fits the costs that plans are chosen by, from the built-in\n"
+      "ones. They are stored if they choose better, on matrices they were not fitted to. The file "
+      "is\n"
       "read again by every plan on that device, or with that many threads. It lies in\n"
       "LACUNA_CONFIG, else XDG_CONFIG_HOME/lacuna, else ~/.config/lacuna.\n\n"
       "The table has what a product costs in each kernel: a fixed time, and one for every byte\n"

@@ -11,13 +11,13 @@
 #include <lacuna/core/memory.hpp>
 #include <lacuna/core/space.hpp>
 #include <lacuna/core/types.hpp>
+#include <lacuna/format/bsr.hpp>
 #include <lacuna/format/coo.hpp>
 #include <lacuna/format/csc.hpp>
 #include <lacuna/format/csr.hpp>
 #include <lacuna/format/csr_k.hpp>
 #include <lacuna/format/dense.hpp>
 #include <lacuna/format/ell_csr.hpp>
-#include <lacuna/format/hyb.hpp>
 #include <lacuna/format/packed_csr.hpp>
 #include <lacuna/gen/generate.hpp>
 #include <lacuna/io/read.hpp>
@@ -29,15 +29,11 @@
 #include <lacuna/op/concepts.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/copy.hpp>
-#include <lacuna/op/csr_k.hpp>
-#include <lacuna/op/ell_csr.hpp>
 #include <lacuna/op/from_triplets.hpp>
 #include <lacuna/op/galerkin.hpp>
-#include <lacuna/op/hyb.hpp>
-#include <lacuna/op/matrix_opt.hpp>
+#include <lacuna/plan/matrix_opt.hpp>
 #include <lacuna/op/multiply.hpp>
 #include <lacuna/op/operand.hpp>
-#include <lacuna/op/packed_csr.hpp>
 #include <lacuna/op/print.hpp>
 #include <lacuna/op/reorder.hpp>
 #include <lacuna/op/spgemm.hpp>
@@ -45,6 +41,7 @@
 #include <lacuna/op/spgemm_phases.hpp>
 #include <lacuna/op/transpose.hpp>
 #include <lacuna/op/triangular_solve.hpp>
+#include <lacuna/op/update_values.hpp>
 #include <lacuna/op/vector.hpp>
 #include <lacuna/op/verify_product.hpp>
 #include <lacuna/plan/async.hpp>
@@ -52,4 +49,3 @@
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/plan/statistics.hpp>
 #include <lacuna/plan/tune.hpp>
-#include <lacuna/plan/tune_spgemm.hpp>

@@ -1,4 +1,4 @@
-#include <lacuna/op/packed_csr.hpp>
+#include <lacuna/format/packed_csr.hpp>
 
 #include <fmt/format.h>
 

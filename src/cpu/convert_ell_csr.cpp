@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "plan/ell_csr_layout.hpp"
 #include "cpu/ell_csr_rows.hpp"
 #include "cpu/rows.hpp"
 #include "cpu/scatter.hpp"

@@ -1,3 +1,4 @@
+#include "plan/ell_csr_layout.hpp"
 #include "cpu/ell_csr_rows.hpp"
 
 #include "cpu/rows.hpp"

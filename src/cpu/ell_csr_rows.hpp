@@ -1,7 +1,7 @@
 // Internal: which rows, or pieces of rows, the slices of an ell_csr matrix hold.
 #pragma once
 
-#include <lacuna/op/ell_csr.hpp>
+#include <lacuna/format/ell_csr.hpp>
 
 namespace lacuna::detail::cpu {
 

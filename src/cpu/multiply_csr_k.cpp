@@ -2,7 +2,7 @@
 // super-super-rows), a fixed share each where rows are alike, else the next share when done with
 // one, beginning with the pieces of long rows. A sum's order is the format's, so threads do not
 // change it.
-#include <lacuna/op/csr_k.hpp>
+#include <lacuna/format/csr_k.hpp>
 
 #include "cpu/shares.hpp"
 

@@ -1,7 +1,7 @@
 // y = alpha A x + beta z on the host, A in ell_csr: shares of equal steps, taken one by one by the
 // threads; pieces of long rows first, added up row by row afterwards.
 // Memory-bound: what the matrix takes, x once and y once.
-#include <lacuna/op/ell_csr.hpp>
+#include <lacuna/format/ell_csr.hpp>
 
 #include "cpu/parallel.hpp"
 #include "cpu/rows.hpp"

@@ -1,7 +1,7 @@
 // y = alpha A x + beta z on the host, A packed: CSR's shares and sums, columns unpacked as rows
 // need them. Bytes that move, 2 a column: nnz (sizeof T + 2 + 1/8) + rows (sizeof O + sizeof T) +
 // cols sizeof T.
-#include <lacuna/op/packed_csr.hpp>
+#include <lacuna/format/packed_csr.hpp>
 
 #include "cpu/packed_kernels.hpp"
 #include "cpu/shares.hpp"

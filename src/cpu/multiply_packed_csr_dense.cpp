@@ -1,6 +1,6 @@
 // Y = alpha A X + beta Z on the host, A packed, X with several columns: the columns of some rows of
 // A are unpacked into a buffer, and CSR's kernels run on it, so the matrix is read once.
-#include <lacuna/op/packed_csr.hpp>
+#include <lacuna/format/packed_csr.hpp>
 
 #include "cpu/packed_kernels.hpp"
 #include "cpu/shares.hpp"

@@ -1,6 +1,6 @@
 // Y = alpha A X + beta Z on the host, where A is kept in another order: X goes there, and sums come
 // back, shared out to threads like the product itself.
-#include <lacuna/op/csr_k.hpp>
+#include <lacuna/format/csr_k.hpp>
 
 #include "cpu/rows.hpp"
 

@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "plan/ell_csr_layout.hpp"
 #include "cpu/rows.hpp"
 #include "cpu/scatter.hpp"
-#include <lacuna/op/ell_csr.hpp>
+#include <lacuna/format/ell_csr.hpp>
 
 namespace lacuna::detail::cpu {
 namespace {

@@ -1,10 +1,12 @@
 // New values for matrices that are kept in another order than CSR's: where an entry goes follows
 // from the row pointers and the format's own structure, so no map is kept and no column is read.
-#include <lacuna/op/update_values.hpp>
+#include <lacuna/format/ell_csr.hpp>
+#include <lacuna/op/hyb.hpp>
 
 #include <bit>
 #include <cstring>
 
+#include "plan/value_map.hpp"
 #include "cpu/rows.hpp"
 #include "cpu/stream.hpp"
 

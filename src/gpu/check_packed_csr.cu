@@ -3,7 +3,7 @@
 // host, whose check finds the place and words the message.
 #include "gpu/packed_columns.cuh"
 #include "gpu/parts/reduce.cuh"
-#include <lacuna/op/packed_csr.hpp>
+#include <lacuna/format/packed_csr.hpp>
 
 namespace lacuna::detail::gpu {
 namespace {

@@ -3,6 +3,7 @@
 // values, once over the result: about 10 products.
 #include <cub/device/device_scan.cuh>
 
+#include "plan/ell_csr_layout.hpp"
 #include "gpu/ell_csr_rows.cuh"
 #include "gpu/parts/load.cuh"
 #include "gpu/parts/reduce.cuh"

@@ -2,7 +2,7 @@
 // begin, and a warp a chunk writes them. Waits for their size and for the row lengths.
 #include "gpu/packed_columns.cuh"
 #include "gpu/parts/reduce.cuh"
-#include <lacuna/op/packed_csr.hpp>
+#include <lacuna/format/packed_csr.hpp>
 
 namespace lacuna::detail::gpu {
 namespace {
@@ -97,8 +97,8 @@ packed_csr<T, I, O, space::device> csr_to_packed_csr(const device_context& ctx,
 
   array<std::uint8_t, space::device> columns(ctx, checked_mul(all_units, chunk_entries));
   fill_columns(ctx, colind, nnz, first_units.data(), chunks, columns);
-  multiply_inspection<T, I, O, space::device> found;
-  inspect_csr<T, I, O>(ctx, a, found);
+  auto found = std::make_shared<multiply_inspection<T, I, O, space::device>>();
+  inspect_csr<T, I, O>(ctx, a, *found);
   return {a.shape(),          copy_to(ctx, a.rowptr()), std::move(chunks),
           std::move(columns), copy_to(ctx, a.values()), a.order(),
           std::move(found)};

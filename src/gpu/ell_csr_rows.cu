@@ -1,3 +1,4 @@
+#include "plan/ell_csr_layout.hpp"
 #include "gpu/ell_csr_rows.cuh"
 
 #include "gpu/parts/reduce.cuh"

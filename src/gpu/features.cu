@@ -65,7 +65,7 @@ __device__ int bit_width(std::int64_t n) { return 64 - __clzll(n); }
 /// What a block finds in its rows.
 struct length_sums {
   std::int64_t class_rows[64], class_entries[64];
-  std::int64_t steps, steps_short, entries_short, longest;
+  std::int64_t steps, longest;
   std::uint64_t squares_low, squares_high;
 };
 
@@ -78,25 +78,21 @@ __global__ void __launch_bounds__(block_threads)
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
   if (thread < 64) block.class_rows[thread] = block.class_entries[thread] = 0;
   if (thread == 0) {
-    block.steps = block.steps_short = block.entries_short = block.longest = 0;
+    block.steps = block.longest = 0;
     block.squares_low = block.squares_high = 0;
   }
   __syncthreads();
 
   std::int64_t rows_low = 0, rows_high = 0, entries_low = 0, entries_high = 0;
-  std::int64_t steps = 0, steps_short = 0; // the same in every lane
-  std::int64_t entries_short = 0, longest = 0;
+  std::int64_t steps = 0, longest = 0; // the same in every lane
   std::uint64_t squares_low = 0, squares_high = 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * block_warps;
   for (std::int64_t group = thread_index() / 32; group * 32 < rows; group += stride) {
     const std::int64_t row = group * 32 + lane;
     const bool inside = row < rows;
     const O length = inside ? rowptr[row + 1] - rowptr[row] : O{0};
-    const O if_short = length <= spmv_features::short_row ? length : O{0};
     const O most = warp_max(length);
     steps += most;
-    steps_short += warp_max(if_short);
-    entries_short += if_short;
     longest = max(longest, static_cast<std::int64_t>(most));
     const auto square = static_cast<unsigned __int128>(length) * static_cast<std::uint64_t>(length);
     squares_low += detail::low_half(square);
@@ -118,13 +114,10 @@ __global__ void __launch_bounds__(block_threads)
   add(block.class_rows[lane + 32], rows_high);
   add(block.class_entries[lane], entries_low);
   add(block.class_entries[lane + 32], entries_high);
-  entries_short = warp_sum(entries_short);
   squares_low = warp_sum(squares_low);
   squares_high = warp_sum(squares_high);
   if (lane == 0) {
     add(block.steps, steps);
-    add(block.steps_short, steps_short);
-    add(block.entries_short, entries_short);
     add(block.squares_low, squares_low);
     add(block.squares_high, squares_high);
     raise(block.longest, longest);
@@ -137,8 +130,6 @@ __global__ void __launch_bounds__(block_threads)
   }
   if (thread != 0) return;
   add(f.slice_steps, block.steps);
-  add(f.slice_steps_short, block.steps_short);
-  add(f.entries_short, block.entries_short);
   add(sums->squares_low, block.squares_low);
   add(sums->squares_high, block.squares_high);
   raise(f.row_length.longest, block.longest);
@@ -155,8 +146,7 @@ template <class I, class O> struct row_group {
   unsigned differs; // bit k: row k has another column than row k - 1 in some place that both have
   int sectors_by_row_lane, sectors_by_entry;
   int chunks[3];
-  int delta_bits[64];
-  int unsorted_pairs;
+  int following;
   /// Different column - lane: a hash table. Every warp stops when `most_diagonals` (520 or less)
   /// are found, each having put in up to 32 more that others do not know of: 776 at most.
   int diagonals;
@@ -178,10 +168,9 @@ template <class I, class O> struct row_group {
   __device__ void read(const O* rowptr, std::int64_t rows, std::int64_t first_row) {
     const int thread = static_cast<int>(threadIdx.x);
     for (int k = thread; k < slots; k += block_threads) diagonal[k] = no_diagonal;
-    if (thread < 64) delta_bits[thread] = 0;
     if (thread < 3) chunks[thread] = 0;
     if (thread == 0) {
-      width = sectors_by_row_lane = sectors_by_entry = unsorted_pairs = diagonals = 0;
+      width = sectors_by_row_lane = sectors_by_entry = following = diagonals = 0;
       differs = 0;
       begin[0] = 0;
     }
@@ -267,7 +256,7 @@ template <int sector_columns, class I, class O>
 __device__ void add_entries(row_group<I, O>& group, const I* colind) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int entries = group.begin[32];
-  int sectors = 0, unsorted = 0;
+  int sectors = 0, following = 0;
   for (int chunk = warp * 64; chunk < entries; chunk += block_warps * 64) {
     I least = std::numeric_limits<I>::max(), most = 0;
     for (int k = chunk + lane; k < chunk + 64; k += 32) {
@@ -279,11 +268,7 @@ __device__ void add_entries(row_group<I, O>& group, const I* colind) {
       if (active) {
         least = min(least, column);
         most = max(most, column);
-        const std::int64_t delta = j == 0 ? 0 : column - at[-1];
-        if (delta < 0)
-          ++unsorted;
-        else
-          atomicAdd(&group.delta_bits[bit_width(delta)], 1);
+        following += j > 0 && column - at[-1] == 1 ? 1 : 0;
       }
       sectors += count_sectors<sector_columns>(active, column);
       add_diagonals(group, active, static_cast<I>(column - row));
@@ -291,10 +276,10 @@ __device__ void add_entries(row_group<I, O>& group, const I* colind) {
     const int width = detail::width_class(column_span(chunk + lane < entries, least, most));
     if (lane == 0) atomicAdd(&group.chunks[width], 1);
   }
-  unsorted = warp_sum(unsorted);
+  following = warp_sum(following);
   if (lane != 0) return;
   atomicAdd(&group.sectors_by_entry, sectors);
-  atomicAdd(&group.unsorted_pairs, unsorted);
+  atomicAdd(&group.following, following);
 }
 
 template <int sector_columns, class I, class O>
@@ -309,7 +294,6 @@ __global__ void __launch_bounds__(block_threads)
 
   spmv_features& f = sums->found;
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread < 64) add(f.delta_bits[thread], group.delta_bits[thread]);
   if (thread >= 32) return;
   const bool twin = thread > 0 && group.whole_length[thread] > 0 &&
                     group.whole_length[thread] == group.whole_length[thread - 1] &&
@@ -324,7 +308,7 @@ __global__ void __launch_bounds__(block_threads)
   add(f.chunks_8, group.chunks[0]);
   add(f.chunks_16, group.chunks[1]);
   add(f.chunks_full, group.chunks[2]);
-  add(f.unsorted_pairs, group.unsorted_pairs);
+  add(f.following_entries, group.following);
   add(f.twin_rows, twins);
 }
 

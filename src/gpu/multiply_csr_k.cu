@@ -6,7 +6,7 @@
 // that finishes a row's last piece adds the pieces' sums up in their order. No atomics on values.
 #include "gpu/multiply_csr.cuh"
 #include "gpu/parts/load.cuh"
-#include <lacuna/op/csr_k.hpp>
+#include <lacuna/format/csr_k.hpp>
 
 namespace lacuna::detail::gpu {
 namespace {

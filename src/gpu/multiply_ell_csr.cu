@@ -3,8 +3,9 @@
 //
 // Bytes that must move: per entry sizeof T and 0, 1, 2 or sizeof I for its column; per step of 32
 // entries a head of 2 sizeof I; per slice 16; x once and y once.
-#include <lacuna/op/ell_csr.hpp>
+#include <lacuna/format/ell_csr.hpp>
 
+#include "plan/ell_csr_layout.hpp"
 #include "gpu/multiply_csr.cuh"
 #include "gpu/parts/load.cuh"
 #include "gpu/parts/stream_scratch.cuh"

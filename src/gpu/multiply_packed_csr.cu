@@ -3,7 +3,7 @@
 // cols sizeof T.
 #include "gpu/multiply_csr_kernels.cuh"
 #include "gpu/packed_columns.cuh"
-#include <lacuna/op/packed_csr.hpp>
+#include <lacuna/format/packed_csr.hpp>
 
 namespace lacuna::detail::gpu {
 namespace {
@@ -26,12 +26,19 @@ packed_multiply_arguments<T, I, O> make_packed_arguments(T alpha, device_packed_
           beta};
 }
 
+/// What csr_to_packed_csr found; null for a view without it.
+template <class T, class I, class O>
+const multiply_inspection<T, I, O, space::device>* schedule_of(device_packed_csr<T, I, O> a) {
+  return static_cast<const multiply_inspection<T, I, O, space::device>*>(a.schedule());
+}
+
 /// By the tiles that were found when the matrix was made; by new ones, split, if there are none.
 template <class T, class I, class O>
 void multiply_packed_tiles(const device_context& ctx, const packed_multiply_arguments<T, I, O>& p,
-                           const packed_schedule<I, O, space::device>& schedule) {
-  if (!schedule.tiles.empty())
-    return run_tiles(ctx, p, kind_of_tiles(schedule.kernel, schedule.statistics), schedule.tiles);
+                           const multiply_inspection<T, I, O, space::device>* schedule) {
+  if (schedule != nullptr && !schedule->tiles.empty())
+    return run_tiles(ctx, p, kind_of_tiles(schedule->kernel, schedule->statistics),
+                     schedule->tiles.view());
   const auto tiles = find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, split_tiles);
   run_tiles(ctx, p, tile_kind::split, tiles.view());
 }
@@ -77,9 +84,10 @@ void multiply_packed_csr(const device_context& ctx, T alpha, device_packed_csr<T
   if (y.empty()) return;
   const device_guard guard(ctx.device());
   const auto p = make_packed_arguments(alpha, a, x.data(), beta, z.data(), y.data());
-  const spmv_kernel kernel = a.schedule().kernel;
-  if (kernel.method == spmv_method::rows) return run_rows(ctx, p, kernel.lanes);
-  multiply_packed_tiles(ctx, p, a.schedule());
+  const auto* const schedule = schedule_of<T, I, O>(a);
+  if (schedule != nullptr && schedule->kernel.method == spmv_method::rows)
+    return run_rows(ctx, p, schedule->kernel.lanes);
+  multiply_packed_tiles(ctx, p, schedule);
 }
 
 template <class T, class I, class O>
@@ -101,7 +109,7 @@ void multiply_packed_csr_dense(const device_context& ctx, T alpha, device_packed
   p.x_stride = x_used.view().col_stride();
   p.z_stride = z_used.view().col_stride();
   p.y_stride = y_used.view().col_stride();
-  multiply_packed_tiles(ctx, p, a.schedule());
+  multiply_packed_tiles(ctx, p, schedule_of<T, I, O>(a));
   y_used.give_back(ctx);
 }
 

@@ -6,8 +6,10 @@
 // another in CSR and are short, the warp reads them in one go; elsewhere eight entries of each lane
 // are read by eight threads, four lanes at a time, while the eight before them are stored. Either
 // way they change hands in shared memory.
-#include <lacuna/op/update_values.hpp>
+#include <lacuna/format/ell_csr.hpp>
+#include <lacuna/op/hyb.hpp>
 
+#include "plan/value_map.hpp"
 #include "gpu/parts/cuda.cuh"
 #include "gpu/parts/load.cuh"
 #include "gpu/parts/sort.cuh"

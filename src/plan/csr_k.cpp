@@ -7,6 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "plan/fit.hpp"
+#include "plan/formats/csr_k.hpp"
+#include "plan/tuning.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -117,5 +121,91 @@ csr_k_grouping choose_grouping(const csr_k_options& options, space where, const 
     result.block = block_shape(found, {result.super_row, result.super_super_row});
   return result;
 }
+
+csr_k_model fit_csr_k(csr_k_model model, const std::vector<csr_k_point>& points) {
+  std::vector<fitting::log_point> super_rows, super_super_rows;
+  std::vector<double> rows; // for k = 2
+  for (const csr_k_point& p : points) {
+    const double mean = std::max(p.mean, 1.0);
+    const auto sr = static_cast<double>(p.best.super_row);
+    if (p.best.super_super_row == 0) {
+      rows.push_back(sr);
+      continue;
+    }
+    const auto& f = model.cases[mean <= 8 ? 0 : mean <= 16 ? 1 : mean <= 32 ? 2 : 3];
+    super_super_rows.push_back({mean, static_cast<double>(p.best.super_super_row) / f.ssr});
+    if (!f.of_ssr) super_rows.push_back({mean, sr / f.sr});
+  }
+  if (!rows.empty()) {
+    model.a_sr = std::max(1.0, fitting::geometric_mean(rows) / std::max(1.0, model.a_ssr));
+    model.b_sr = model.b_ssr = 0;
+  }
+  if (!super_super_rows.empty()) {
+    const fitting::log_line line = fitting::fit_log(super_super_rows);
+    model.a_ssr = line.a;
+    model.b_ssr = line.b;
+  }
+  if (!super_rows.empty()) {
+    const fitting::log_line line = fitting::fit_log(super_rows);
+    model.a_sr = line.a;
+    model.b_sr = line.b;
+  }
+  return model;
+}
+
+namespace planning {
+
+/// The paper's sizes: 2^i and 1.5 2^i, for k = 2 from 8 to 3072, for k = 3 from 4 to 48, both ways.
+std::vector<plan_candidate> csr_k_format::variants(const offer_to& to, bool quick) {
+  const bool device = to.machine.device;
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size = device ? 4 : 8; size <= (device ? 32 : 2048); size *= 2) {
+    sizes.push_back(size);
+    if (!quick) sizes.push_back(size + size / 2);
+  }
+  const std::vector<std::int64_t> none = {0};
+  std::vector<plan_candidate> result;
+  plan_candidate c = candidate(to);
+  for (const std::int64_t super_row : sizes)
+    for (const std::int64_t super_super_row : device ? sizes : none) {
+      c.options = options_of({super_row, super_super_row}, levels(to.machine));
+      result.push_back(c);
+    }
+  return result;
+}
+
+/// The regression's model, if its sizes are faster on these matrices than those of the old.
+void csr_k_format::fit(spmv_machine& machine, const std::vector<measured_matrix>& matrices) {
+  const int k = levels(machine);
+  const csr_k_model before = model_of(machine);
+  std::vector<csr_k_point> points;
+  for (const measured_matrix& m : matrices) {
+    const measured_run* best = nullptr;
+    for (const measured_run& run : m.runs)
+      if (run.what.format == name && option(run.what.options, "k") == k &&
+          (best == nullptr || run.seconds < best->seconds))
+        best = &run;
+    if (best == nullptr) continue;
+    points.push_back(
+        {m.found.row_length.mean,
+         {option(best->what.options, "super_row"), option(best->what.options, "super_super_row")}});
+  }
+  const csr_k_model fitted = fit_csr_k(before, points);
+  const auto seconds = [&](const measured_matrix& m, const csr_k_model& model) {
+    plan_candidate what;
+    what.format = name;
+    what.options = options_of(choose_csr_k_sizes(m.found.row_length.mean, k, model), k);
+    const measured_run* const run = find_run(m, what);
+    return run == nullptr ? 0 : run->seconds;
+  };
+  std::vector<double> ratios;
+  for (const measured_matrix& m : matrices)
+    if (const double then = seconds(m, before); then > 0)
+      ratios.push_back(seconds(m, fitted) / then);
+  if (fitting::geometric_mean(ratios) < 0.99) // more than measurements scatter
+    set_model(machine, fitted);
+}
+
+} // namespace planning
 
 } // namespace lacuna

@@ -1,12 +1,13 @@
 // Plans in sentences and as JSON.
 #include <fmt/format.h>
 
-#include <lacuna/plan/plan.hpp>
+#include "plan/choose.hpp"
 
-namespace lacuna::detail {
+namespace lacuna {
 namespace {
 
 std::string seconds_text(double s) {
+  if (s == 0) return "unknown";
   if (s < 1e-3) return fmt::format("{:.3g} us", s * 1e6);
   return s < 1 ? fmt::format("{:.3g} ms", s * 1e3) : fmt::format("{:.3g} s", s);
 }
@@ -28,14 +29,14 @@ std::string quoted(const std::string& text) {
 std::string explain_plan(const plan_decision& decision, const spmv_machine& machine,
                          const std::string& kernel) {
   const plan_candidate& best = decision.chosen();
-  std::string text = fmt::format("{}, kernel {}, on {} ({})\n", name_of(best.format), kernel,
-                                 machine.name, machine.origin);
+  std::string text =
+      fmt::format("{}, kernel {}, on {} ({})\n", best.format, kernel, machine.name, machine.origin);
   for (const std::string& reason : decision.reasons) text += fmt::format("- {}\n", reason);
   for (const std::string& remark : machine.remarks) text += fmt::format("note: {}\n", remark);
   text += "candidates:\n";
   for (const plan_candidate& c : decision.candidates)
-    text += fmt::format("  {:<10} {:<12} {:>10} each, {:>10} in all{}{}\n", name_of(c.format),
-                        name_of(c.kernel), seconds_text(c.seconds), seconds_text(c.total_seconds),
+    text += fmt::format("  {:<10} {:<12} {:>10} each, {:>10} in all{}{}\n", c.format, c.kernel,
+                        seconds_text(c.seconds), seconds_text(c.total_seconds),
                         c.refused.empty() ? "" : "; refused: ", c.refused);
   return text;
 }
@@ -46,20 +47,20 @@ std::string plan_as_json(const plan_decision& decision, const spmv_machine& mach
   std::string text =
       fmt::format("{{\"format\": \"{}\", \"kernel\": \"{}\", \"device\": {}, \"bytes\": {}, "
                   "\"reasons\": [",
-                  name_of(best.format), kernel, quoted(machine.name), bytes);
+                  best.format, kernel, quoted(machine.name), bytes);
   for (std::size_t i = 0; i < decision.reasons.size(); ++i)
     text += (i == 0 ? "" : ", ") + quoted(decision.reasons[i]);
   text += "], \"candidates\": [";
   for (std::size_t i = 0; i < decision.candidates.size(); ++i) {
     const plan_candidate& c = decision.candidates[i];
-    text += fmt::format("{}{{\"format\": \"{}\", \"kernel\": \"{}\", \"bytes\": {:.0f}, "
-                        "\"predicted_seconds\": {:.6g}, \"conversion_seconds\": {:.6g}, "
-                        "\"total_seconds\": {:.6g}, \"refused\": {}}}",
-                        i == 0 ? "" : ", ", name_of(c.format), name_of(c.kernel), c.bytes,
-                        c.seconds, c.convert_seconds, c.total_seconds,
-                        c.refused.empty() ? "null" : quoted(c.refused));
+    text +=
+        fmt::format("{}{{\"format\": \"{}\", \"kernel\": \"{}\", \"bytes\": {:.0f}, "
+                    "\"predicted_seconds\": {:.6g}, \"conversion_seconds\": {:.6g}, "
+                    "\"total_seconds\": {:.6g}, \"refused\": {}}}",
+                    i == 0 ? "" : ", ", c.format, c.kernel, c.bytes, c.seconds, c.convert_seconds,
+                    c.total_seconds, c.refused.empty() ? "null" : quoted(c.refused));
   }
   return text + "]}";
 }
 
-} // namespace lacuna::detail
+} // namespace lacuna

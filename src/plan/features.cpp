@@ -44,8 +44,6 @@ spmv_features finish(const feature_sums& sums, const hit_counts& hits, std::int6
   f.sampled_groups = sample_groups(rows, entries).size;
   f.sampled_steps = f.steps_8 + f.steps_16 + f.steps_full;
   f.sampled_columns = sample_entries(entries).size;
-  f.hot_columns = hits.many_columns;
-  for (const std::int64_t columns : hits.columns) f.hot_columns += columns;
   if (f.sampled_columns > 0)
     f.hot_share_4096 = static_cast<double>(hits_in_most_frequent(hits, 4096)) /
                        static_cast<double>(f.sampled_columns);
@@ -75,26 +73,20 @@ void add_lengths(feature_sums& sums, const O* rowptr, std::int64_t rows, std::in
   const auto add = [&](std::int64_t length, std::int64_t times) {
     f.length_histogram[bits(length)] += times;
     f.entries_by_length[bits(length)] += times * length;
-    f.entries_short += length <= spmv_features::short_row ? times * length : 0;
     const auto square = static_cast<unsigned __int128>(length) * static_cast<std::uint64_t>(length);
     sums.squares_low += detail::low_half(square) * static_cast<std::uint64_t>(times);
     sums.squares_high += detail::high_half(square) * static_cast<std::uint64_t>(times);
   };
   // n: a constant but for the last group, for the compiler's sake.
   const auto add_group = [&](const O* first, auto n) {
-    O longest = 0, longest_short = 0;
-    for (int i = 0; i < n; ++i) {
-      const O length = first[i + 1] - first[i];
-      longest = std::max(longest, length);
-      longest_short = std::max(longest_short, length <= spmv_features::short_row ? length : O{0});
-    }
+    O longest = 0;
+    for (int i = 0; i < n; ++i) longest = std::max<O>(longest, first[i + 1] - first[i]);
     if (longest < static_cast<O>(counted))
       for (int i = 0; i < n; ++i)
         ++rows_of[i % 4][static_cast<std::size_t>(first[i + 1] - first[i])];
     else
       for (int i = 0; i < n; ++i) add(first[i + 1] - first[i], 1);
     f.slice_steps += longest;
-    f.slice_steps_short += longest_short;
     f.row_length.longest = std::max<std::int64_t>(f.row_length.longest, longest);
   };
   const std::int64_t full_end = std::min(end, rows / group_rows);
@@ -220,16 +212,9 @@ void add_entries(spmv_features& f, const row_group<I>& group, distinct_numbers<I
     for (int e = k; e < std::min(k + 32, entries); ++e) sectors.add(group.column[e]);
     f.sectors_by_entry += sectors.count();
   }
-  for (int lane = 0; lane < group.rows; ++lane) {
-    f.delta_bits[0] += group.length(lane) > 0 ? 1 : 0;
-    for (int k = group.begin[lane] + 1; k < group.begin[lane + 1]; ++k) {
-      const std::int64_t delta = group.column[k] - group.column[k - 1];
-      if (delta < 0)
-        ++f.unsorted_pairs;
-      else
-        ++f.delta_bits[bits(delta)];
-    }
-  }
+  for (int lane = 0; lane < group.rows; ++lane)
+    for (int k = group.begin[lane] + 1; k < group.begin[lane + 1]; ++k)
+      f.following_entries += group.column[k] - group.column[k - 1] == 1 ? 1 : 0;
 }
 
 template <class I>
@@ -265,11 +250,8 @@ void join(feature_sums& all, const feature_sums& part) {
   for (std::size_t k = 0; k < 64; ++k) {
     f.length_histogram[k] += g.length_histogram[k];
     f.entries_by_length[k] += g.entries_by_length[k];
-    f.delta_bits[k] += g.delta_bits[k];
   }
   f.slice_steps += g.slice_steps;
-  f.slice_steps_short += g.slice_steps_short;
-  f.entries_short += g.entries_short;
   f.sampled_entries += g.sampled_entries;
   f.steps_8 += g.steps_8;
   f.steps_16 += g.steps_16;
@@ -280,7 +262,7 @@ void join(feature_sums& all, const feature_sums& part) {
   f.chunks_8 += g.chunks_8;
   f.chunks_16 += g.chunks_16;
   f.chunks_full += g.chunks_full;
-  f.unsorted_pairs += g.unsorted_pairs;
+  f.following_entries += g.following_entries;
   f.twin_rows += g.twin_rows;
   all.squares_low += part.squares_low;
   all.squares_high += part.squares_high;

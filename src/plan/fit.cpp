@@ -27,11 +27,12 @@ struct partial_solution {
 
 /// Nothing if the columns depend on each other or an element would be negative. Columns have
 /// length 1.
-std::optional<partial_solution> solve(const std::array<column, unknowns>& columns, unsigned set) {
+std::optional<partial_solution> solve(const std::array<column, unknowns>& columns,
+                                      const column& wanted, unsigned set) {
   std::vector<std::size_t> members;
   for (std::size_t i = 0; i < unknowns; ++i)
     if ((set >> i & 1) != 0) members.push_back(i);
-  column rest(columns[0].size(), 1.0);
+  column rest = wanted;
   std::vector<column> basis;
   std::array<std::array<double, unknowns>, unknowns> r{};
   solution right{};
@@ -69,7 +70,7 @@ solution solve_nonnegative(const std::vector<equation>& equations) {
   std::array<column, unknowns> columns;
   solution length{};
   for (std::size_t i = 0; i < unknowns; ++i) {
-    for (const equation& e : equations) columns[i].push_back(e[i]);
+    for (const equation& e : equations) columns[i].push_back(e.factor[i]);
     length[i] = std::sqrt(dot(columns[i], columns[i]));
     if (length[i] > 0)
       for (double& v : columns[i]) v /= length[i];
@@ -78,10 +79,13 @@ solution solve_nonnegative(const std::vector<equation>& equations) {
   std::iota(sets.begin(), sets.end(), 0U);
   std::stable_sort(sets.begin(), sets.end(),
                    [](unsigned a, unsigned b) { return std::popcount(a) < std::popcount(b); });
-  const auto count = static_cast<double>(equations.size());
-  partial_solution best{{}, count};
+  column wanted;
+  for (const equation& e : equations) wanted.push_back(e.right);
+  const double all = dot(wanted, wanted);
+  partial_solution best{{}, all};
   for (const unsigned set : sets)
-    if (const auto found = solve(columns, set); found && found->rest < best.rest - 1e-14 * count)
+    if (const auto found = solve(columns, wanted, set);
+        found && found->rest < best.rest - 1e-14 * all)
       best = *found;
   for (std::size_t i = 0; i < unknowns; ++i)
     if (length[i] > 0) best.x[i] /= length[i];

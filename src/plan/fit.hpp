@@ -8,12 +8,15 @@ namespace lacuna::fitting {
 
 constexpr int unknowns = 5;
 
-/// One equation: the sum of factor[i] x[i] should be 1.
-using equation = std::array<double, unknowns>;
+/// One equation: the sum of factor[i] x[i] should be `right`.
+struct equation {
+  std::array<double, unknowns> factor;
+  double right = 1;
+};
 
-/// The x of non-negative elements for which the squares of what the sums differ from 1 add up to
-/// the least. Tries all 32 sets of unknowns that are not 0: exact, and never stuck. Where several
-/// sets are as good the smaller one counts, else the one with earlier unknowns.
+/// The x of non-negative elements for which the squares of what the sums differ from `right` add up
+/// to the least. Tries all 32 sets of unknowns that are not 0: exact, and never stuck. Where
+/// several sets are as good the smaller one counts, else the one with earlier unknowns.
 std::array<double, unknowns> solve_nonnegative(const std::vector<equation>& equations);
 
 struct log_point {

@@ -10,19 +10,19 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <functional>
 #include <mutex>
+#include <set>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
 #include <lacuna/core/error.hpp>
 
+#include "plan/formats/csr_k.hpp"
+
 namespace lacuna {
 namespace {
-
-constexpr const char* class_names[spmv_class_count] = {"csr_rows",   "csr_tiles",    "csr_split",
-                                                       "packed_csr", "ell_diagonal", "ell_even",
-                                                       "ell_slices", "ell_sorted",   "csr_k"};
 
 /// The fields of a cost in the order of the file's columns.
 constexpr double spmv_cost::*fields[] = {&spmv_cost::fixed,  &spmv_cost::stream,
@@ -30,42 +30,57 @@ constexpr double spmv_cost::*fields[] = {&spmv_cost::fixed,  &spmv_cost::stream,
                                          &spmv_cost::entry,  &spmv_cost::convert};
 constexpr const char* field_names[] = {"fixed", "stream", "gather", "row", "entry", "convert"};
 
-/// Other numbers of a machine, each a line of its own.
+/// A machine's other numbers, each a line of its own.
 struct named_number {
-  const char* name;
+  std::string name;
   double least;
-  double (*get)(const spmv_machine&);
-  void (*set)(spmv_machine&, double);
+  std::function<double(const spmv_machine&)> get;
+  std::function<void(spmv_machine&, double)> set;
 };
-#define LACUNA_NUMBER(word, least, field, type)                                                    \
+#define LACUNA_NUMBER(word, field, type)                                                           \
   {                                                                                                \
-    word, least, [](const spmv_machine& m) { return static_cast<double>(m.field); },               \
+    word, 0, [](const spmv_machine& m) { return static_cast<double>(m.field); },                   \
         [](spmv_machine& m, double v) { m.field = static_cast<type>(v); }                          \
   }
-#define LACUNA_THRESHOLD(word) LACUNA_NUMBER("spgemm_" #word, 0, spgemm.word, std::int64_t)
-constexpr named_number numbers[] = {LACUNA_NUMBER("device", 0, device, bool),
-                                    LACUNA_NUMBER("workers", 0, workers, int),
-                                    LACUNA_NUMBER("transposition", 0, transposition, double),
-                                    LACUNA_NUMBER("piece", 1, piece, std::int64_t),
-                                    LACUNA_NUMBER("few_rows", 0, few_rows, std::int64_t),
-                                    LACUNA_NUMBER("lane_entries", 1, lane_entries, std::int64_t),
-                                    LACUNA_NUMBER("padding", 1, padding, double),
-                                    LACUNA_NUMBER("csr_k_a_ssr", 0, csr_k.a_ssr, double),
-                                    LACUNA_NUMBER("csr_k_b_ssr", 0, csr_k.b_ssr, double),
-                                    LACUNA_NUMBER("csr_k_a_sr", 0, csr_k.a_sr, double),
-                                    LACUNA_NUMBER("csr_k_b_sr", 0, csr_k.b_sr, double),
-                                    LACUNA_THRESHOLD(merged_entries),
-                                    LACUNA_THRESHOLD(merged_products),
-                                    LACUNA_THRESHOLD(merged_products_of_few),
-                                    LACUNA_THRESHOLD(light_products),
-                                    LACUNA_THRESHOLD(few_rows),
-                                    LACUNA_THRESHOLD(few_in_all),
-                                    LACUNA_THRESHOLD(flat_length),
-                                    LACUNA_THRESHOLD(tile_length)};
+#define LACUNA_THRESHOLD(word) LACUNA_NUMBER("spgemm_" #word, spgemm.word, std::int64_t)
+/// In the order of the file: the formats' between what runs and what sparse products go by.
+const std::vector<named_number>& all_numbers() {
+  static const std::vector<named_number> all = [] {
+    std::vector<named_number> numbers = {LACUNA_NUMBER("device", device, bool),
+                                         LACUNA_NUMBER("workers", workers, int)};
+    for (const auto& row : planning::format_table())
+      for (const auto& n : row.numbers) {
+        const std::string name(n.name);
+        numbers.push_back({name, n.least, [name](const spmv_machine& m) { return m.number(name); },
+                           [name](spmv_machine& m, double v) { m.numbers[name] = v; }});
+      }
+    const named_number products[] = {LACUNA_THRESHOLD(merged_entries),
+                                     LACUNA_THRESHOLD(merged_products),
+                                     LACUNA_THRESHOLD(merged_products_of_few),
+                                     LACUNA_THRESHOLD(light_products),
+                                     LACUNA_THRESHOLD(few_rows),
+                                     LACUNA_THRESHOLD(few_in_all),
+                                     LACUNA_THRESHOLD(flat_length),
+                                     LACUNA_THRESHOLD(tile_length)};
+    numbers.insert(numbers.end(), std::begin(products), std::end(products));
+    return numbers;
+  }();
+  return all;
+}
+#undef LACUNA_THRESHOLD
+#undef LACUNA_NUMBER
+
+/// The names of all kernels, in the order of the table.
+std::vector<std::string> all_kernels() {
+  std::vector<std::string> names;
+  for (const auto& row : planning::format_table())
+    for (const auto& k : row.kernels) names.emplace_back(k.name);
+  return names;
+}
 
 /// A host has no use for a device's thresholds.
 bool concerns(const spmv_machine& m, const named_number& number) {
-  return m.device || !std::string_view(number.name).starts_with("spgemm_");
+  return m.device || !number.name.starts_with("spgemm_");
 }
 
 constexpr double largest = 1e6;
@@ -146,12 +161,11 @@ private:
     if (key == "name") return read_name(rest, line);
     const std::vector<double> values = numbers_in(rest);
     if (key == "version") return read_version(values, line);
-    const auto* const number = std::find_if(std::begin(numbers), std::end(numbers),
-                                            [&](const auto& n) { return key == n.name; });
-    if (number != std::end(numbers)) return read_number(*number, values, line);
-    const auto* const found = std::find(std::begin(class_names), std::end(class_names), key);
-    if (found == std::end(class_names)) return remark(line, unknown(key));
-    read_cost(static_cast<std::size_t>(found - std::begin(class_names)), values, line);
+    for (const named_number& number : all_numbers())
+      if (key == number.name) return read_number(number, values, line);
+    const auto kernel = m_.cost.find(key);
+    if (kernel == m_.cost.end()) return remark(line, unknown(key));
+    read_cost(kernel->first, kernel->second, values, line);
   }
   static std::string unknown(std::string_view key) {
     std::string shown;
@@ -176,30 +190,30 @@ private:
       return remark(line, fmt::format("{} is one number between {} and 10^6; ignored", number.name,
                                       number.least));
     number.set(m_, values[0]);
-    seen_numbers_[static_cast<std::size_t>(&number - numbers)] = true;
+    seen_.insert(number.name);
   }
-  void read_cost(std::size_t c, const std::vector<double>& values, int line) {
+  void read_cost(const std::string& kernel, spmv_cost& cost, const std::vector<double>& values,
+                 int line) {
     if (values.size() != std::size(fields) ||
         !std::all_of(values.begin(), values.end(), [](double v) { return is_in_range(v, 0); }))
-      return remark(line, fmt::format("{} has {} numbers between 0 and 10^6; ignored",
-                                      class_names[c], std::size(fields)));
-    for (std::size_t f = 0; f < std::size(fields); ++f) m_.cost[c].*fields[f] = values[f];
-    seen_classes_[c] = true;
+      return remark(line, fmt::format("{} has {} numbers between 0 and 10^6; ignored", kernel,
+                                      std::size(fields)));
+    for (std::size_t f = 0; f < std::size(fields); ++f) cost.*fields[f] = values[f];
+    seen_.insert(kernel);
   }
   void finish() {
     std::string missing;
-    const auto miss = [&](const char* name) {
-      missing += (missing.empty() ? "" : ", ") + std::string(name);
+    const auto look_for = [&](const std::string& name) {
+      if (!seen_.contains(name)) missing += (missing.empty() ? "" : ", ") + name;
     };
     fits_ = m_.device == device_;
     if (fits_ && m_.workers != workers_)
       remark(0, fmt::format("measured with {} workers, there are {}", m_.workers, workers_));
     m_.device = device_;
     m_.workers = workers_;
-    for (std::size_t i = 0; i < std::size(numbers); ++i)
-      if (!seen_numbers_[i] && concerns(m_, numbers[i])) miss(numbers[i].name);
-    for (std::size_t c = 0; c < seen_classes_.size(); ++c)
-      if (!seen_classes_[c]) miss(class_names[c]);
+    for (const named_number& number : all_numbers())
+      if (concerns(m_, number)) look_for(number.name);
+    for (const std::string& kernel : all_kernels()) look_for(kernel);
     if (!missing.empty()) remark(0, fmt::format("nothing about {}: as built in", missing));
   }
 
@@ -207,8 +221,7 @@ private:
   spmv_machine m_;
   bool device_, fits_ = true;
   int workers_;
-  std::array<bool, std::size(numbers)> seen_numbers_{};
-  std::array<bool, spmv_class_count> seen_classes_{};
+  std::set<std::string> seen_;
 };
 
 [[noreturn]] void fail_to_write(const std::string& file, const std::string& why) {
@@ -217,26 +230,40 @@ private:
 
 } // namespace
 
-const char* name_of(spmv_class c) { return class_names[static_cast<std::size_t>(c)]; }
+const spmv_cost& spmv_machine::of(std::string_view kernel) const {
+  const auto found = cost.find(kernel);
+  if (found == cost.end()) throw std::out_of_range("lacuna: no kernel " + std::string(kernel));
+  return found->second;
+}
+spmv_cost& spmv_machine::of(std::string_view kernel) {
+  return const_cast<spmv_cost&>(std::as_const(*this).of(kernel));
+}
+double spmv_machine::number(std::string_view which) const {
+  const auto found = numbers.find(which);
+  if (found == numbers.end()) throw std::out_of_range("lacuna: no number " + std::string(which));
+  return found->second;
+}
 
-spmv_machine hopper_machine(int multiprocessors) {
+namespace {
+/// With the costs and thresholds that the formats have for it.
+spmv_machine machine_with(bool device) {
   spmv_machine m;
-  m.name = "Hopper";
   m.origin = "built in";
-  m.device = true;
+  m.device = device;
+  for (const auto& row : planning::format_table()) {
+    for (const auto& k : row.kernels) m.cost[std::string(k.name)] = device ? k.h200 : k.x86;
+    for (const auto& n : row.numbers) m.numbers[std::string(n.name)] = device ? n.h200 : n.x86;
+  }
+  return m;
+}
+} // namespace
+
+// Costs of the H200: a fit to 67 matrices in double and in float with one price of gathered bytes
+// for all, then refined so that choices come out right.
+spmv_machine hopper_machine(int multiprocessors) {
+  spmv_machine m = machine_with(true);
+  m.name = "Hopper";
   m.workers = multiprocessors;
-  m.csr_k = csr_k_model::hopper();
-  // fixed, stream, gather, row, entry, convert: a fit to 67 matrices in double and in float on an
-  // H200 with one price of gathered bytes for all, then refined so that choices come out right.
-  m.cost = {{{1.90e-6, 0.204e-12, 0.141e-12, 2.46e-12, 0, 0},
-             {5.06e-6, 0.210e-12, 0.141e-12, 1.97e-12, 0.845e-12, 0},
-             {8.55e-6, 0.347e-12, 0.141e-12, 0, 0.650e-12, 0},
-             {3.16e-6, 0.158e-12, 0.141e-12, 2.45e-12, 0.808e-12, 6},
-             {3.48e-6, 0.198e-12, 0.141e-12, 1.26e-12, 0.163e-12, 12},
-             {4.96e-6, 0.0898e-12, 0.141e-12, 0.299e-12, 1.14e-12, 10},
-             {4.83e-6, 0.111e-12, 0.141e-12, 0, 0.975e-12, 14},
-             {2.68e-6, 0.113e-12, 0.141e-12, 8.80e-12, 0.412e-12, 18},
-             {4.06e-6, 0.198e-12, 0.141e-12, 0.818e-12, 1.14e-12, 5}}};
   return m;
 }
 
@@ -261,7 +288,10 @@ double guessed_bandwidth(const device_properties& p) {
 spmv_machine scaled_machine(const device_properties& p) {
   spmv_machine m = hopper_machine(p.multiprocessors);
   if (!p.name.empty()) m.name = p.name;
-  if (p.compute_capability > 0 && p.compute_capability < 90) m.csr_k = csr_k_model::ampere();
+  if (p.compute_capability > 0 && p.compute_capability < 90) {
+    planning::csr_k_format::set_model(m, csr_k_model::ampere());
+    m.numbers["csr_k_factors"] = 2;
+  }
   const double slower_cores = h200_multiprocessors / std::max(p.multiprocessors, 1);
   double slower_memory = slower_cores;
   std::string guess = ", its memory's speed guessed from its multiprocessors";
@@ -278,7 +308,7 @@ spmv_machine scaled_machine(const device_properties& p) {
   const auto is_one = [](double factor) { return std::abs(factor - 1) < 0.02; };
   if (guess.empty() && is_one(slower_memory) && is_one(slower_gather)) return m;
   m.origin = "built in, scaled from an H200" + guess;
-  for (spmv_cost& c : m.cost) {
+  for (auto& [kernel, c] : m.cost) {
     // A fit cannot tell bytes from the rows and entries that they belong to: all three are taken
     // for the memory's.
     c.stream *= slower_memory;
@@ -289,26 +319,13 @@ spmv_machine scaled_machine(const device_properties& p) {
   return m;
 }
 
+// A fit to 105 matrices on an EPYC (Zen 4, AVX-512) with 2 threads, then refined so that choices
+// come out right. Other instruction sets are taken to be alike.
 spmv_machine x86_machine(const std::string& simd, int threads) {
-  spmv_machine m;
+  spmv_machine m = machine_with(false);
   m.name = fmt::format("x86 {}", simd);
-  m.origin = "built in";
   m.workers = threads;
-  m.transposition = 9;
-  m.padding = 1.5;
-  // fixed, stream, gather, row, entry, convert: a fit to 105 matrices on an EPYC (Zen 4, AVX-512)
-  // with 2 threads, then refined so that choices come out right. Other instruction sets are taken
-  // to be alike.
-  m.cost = {{{0.56e-6, 1.96e-12, 11.4e-12, 1.14e-9, 0.189e-9, 0},
-             {},
-             {},
-             {5.9e-6, 26.8e-12, 11.4e-12, 0, 0.0578e-9, 3},
-             {1.0e-6, 1.18e-12, 11.4e-12, 0.281e-9, 0.161e-9, 16},
-             {3.6e-6, 0, 11.4e-12, 0.224e-9, 0.207e-9, 13},
-             {1.0e-6, 5.42e-12, 11.4e-12, 0.250e-9, 0.120e-9, 25},
-             {4.0e-6, 18.3e-12, 11.4e-12, 0.186e-9, 0.0020e-9, 18},
-             {1.4e-6, 1.96e-12, 11.4e-12, 1.14e-9, 0.189e-9, 3}}};
-  for (spmv_cost& c : m.cost)
+  for (auto& [kernel, c] : m.cost)
     for (double spmv_cost::*const field :
          {&spmv_cost::stream, &spmv_cost::gather, &spmv_cost::row, &spmv_cost::entry})
       c.*field *= 2.0 / threads;
@@ -348,11 +365,11 @@ std::optional<spmv_machine> read_machine(const std::string& file, const spmv_mac
 
 std::vector<machine_number> numbers_of(const spmv_machine& m) {
   std::vector<machine_number> all;
-  for (const auto& number : numbers)
+  for (const named_number& number : all_numbers())
     if (concerns(m, number)) all.push_back({number.name, number.get(m)});
-  for (std::size_t c = 0; c < m.cost.size(); ++c)
+  for (const std::string& kernel : all_kernels())
     for (std::size_t f = 0; f < std::size(fields); ++f)
-      all.push_back({fmt::format("{}.{}", class_names[c], field_names[f]), m.cost[c].*fields[f]});
+      all.push_back({fmt::format("{}.{}", kernel, field_names[f]), m.of(kernel).*fields[f]});
   return all;
 }
 
@@ -366,11 +383,11 @@ void write_machine(const std::string& file, const spmv_machine& m) {
            "a "
            "gathered byte,\n# a row, an entry; and making the format in products of CSR.\n";
     out << fmt::format("version {}\nname {}\n", machine_file_version, m.name);
-    for (const auto& number : numbers)
+    for (const named_number& number : all_numbers())
       if (concerns(m, number)) out << fmt::format("{} {}\n", number.name, number.get(m));
-    for (std::size_t c = 0; c < m.cost.size(); ++c) {
-      out << class_names[c];
-      for (double spmv_cost::*const field : fields) out << fmt::format(" {}", m.cost[c].*field);
+    for (const std::string& kernel : all_kernels()) {
+      out << kernel;
+      for (double spmv_cost::*const field : fields) out << fmt::format(" {}", m.of(kernel).*field);
       out << '\n';
     }
     out.flush();

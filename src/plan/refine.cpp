@@ -39,7 +39,7 @@ void refine_costs(spmv_machine& m, const std::vector<measured_choice>& choices) 
   double least = loss(m, choices);
   if (!std::isfinite(least)) return;
   for (const double factor : {1.3, 1.3, 1.1, 1.1, 1.03})
-    for (spmv_cost& cost : m.cost)
+    for (auto& [kernel, cost] : m.cost)
       for (double spmv_cost::*const field :
            {&spmv_cost::fixed, &spmv_cost::stream, &spmv_cost::gather, &spmv_cost::row,
             &spmv_cost::entry}) {

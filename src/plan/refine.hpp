@@ -2,13 +2,13 @@
 // needs is that the fastest candidate is also predicted to be.
 #pragma once
 
-#include <lacuna/plan/tune.hpp>
+#include "plan/tuning.hpp"
 
 namespace lacuna::fitting {
 
 /// What one candidate of a matrix was measured to take.
 struct measured_candidate {
-  spmv_class kernel = spmv_class::csr_rows;
+  std::string kernel;
   bool csr = false;
   spmv_work work;
   double seconds = 0;

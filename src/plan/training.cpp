@@ -1,37 +1,14 @@
 // What tuning measures: matrices, formats with their options, and the clock.
-#include <lacuna/plan/tune.hpp>
+#include <lacuna/gen/generate.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
-#include <unistd.h>
+#include "plan/choose.hpp"
+#include "plan/tuning.hpp"
 
-#include "plan/fit.hpp"
-#include "plan/thresholds.hpp"
-
-namespace lacuna::fitting {
-
-const std::vector<threshold>& thresholds() {
-  static const std::vector<threshold> all = {
-      {[](spmv_machine& m, double v) { m.piece = static_cast<std::int64_t>(v); },
-       {512, 1024, 2048, 4096, 8192}},
-      {[](spmv_machine& m, double v) { m.few_rows = static_cast<std::int64_t>(v); },
-       {0, 256, 512, 1024, 2048, 4096}},
-      {[](spmv_machine& m, double v) { m.lane_entries = static_cast<std::int64_t>(v); },
-       {4, 8, 16, 32}},
-      {[](spmv_machine& m, double v) { m.padding = v; }, {1, 1.05, 1.1, 1.15, 1.25, 1.5, 2}}};
-  return all;
-}
-
-spmv_machine with_most_padding(spmv_machine m) {
-  m.padding = std::max(m.padding, thresholds().back().candidates.back());
-  return m;
-}
-
-} // namespace lacuna::fitting
-
-namespace lacuna::detail {
+namespace lacuna {
 namespace {
 
 /// `quick`: also part of the short tuning.
@@ -121,39 +98,19 @@ constexpr training for_devices[] = {{"poisson2d:n=50", true},
                                     {"dense:n=500,m=500", false},
                                     {"dense:n=4000,m=4000", true}};
 
-/// The paper's sizes: 2^i and 1.5 2^i, for k = 2 from 8 to 3072, for k = 3 from 4 to 48, both ways.
-std::vector<std::int64_t> swept_sizes(bool device, bool quick) {
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t size = device ? 4 : 8; size <= (device ? 32 : 2048); size *= 2) {
-    sizes.push_back(size);
-    if (!quick) sizes.push_back(size + size / 2);
-  }
-  return sizes;
-}
-
-/// Ways to make ell_csr by length that the search may ask for.
-std::vector<ell_csr_options> ell_variants(const spmv_features& found, const spmv_machine& machine) {
+/// The machine with every combination of values that are tried for a format's thresholds.
+std::vector<spmv_machine> machines_to_try(const spmv_machine& machine,
+                                          const planning::format_row& row) {
   std::vector<spmv_machine> tried = {machine};
-  for (const fitting::threshold& t : fitting::thresholds()) {
+  for (const planning::tuned_number& n : row.numbers) {
     const std::size_t before = tried.size();
     for (std::size_t i = 0; i < before; ++i)
-      for (const double value : t.candidates) {
+      for (const double value : n.tried) {
         tried.push_back(tried[i]);
-        t.set(tried.back(), value);
+        tried.back().numbers[std::string(n.name)] = value;
       }
   }
-  std::vector<ell_csr_options> variants;
-  measured_matrix so_far; // find_run knows which options come to the same
-  so_far.found = found;
-  for (const spmv_machine& m : tried) {
-    plan_candidate c;
-    c.format = spmv_format::ell_csr;
-    c.ell = choose_ell_csr(found, m).by_length;
-    if (find_run(so_far, c) != nullptr) continue;
-    so_far.runs.push_back({c, 0, 0, 0});
-    variants.push_back(c.ell);
-  }
-  return variants;
+  return tried;
 }
 
 } // namespace
@@ -175,40 +132,24 @@ std::vector<std::string> training_matrices(bool device, bool quick, std::size_t 
 std::vector<plan_candidate> candidates_to_measure(const spmv_features& found,
                                                   const type_widths& widths,
                                                   const spmv_machine& machine, bool quick) {
-  // Each format asked for by name: the planner leaves out some that seldom win.
-  std::vector<plan_candidate> offered;
-  for (const spmv_format format :
-       {spmv_format::csr, spmv_format::ell_csr, spmv_format::packed_csr, spmv_format::csr_k}) {
+  std::vector<plan_candidate> result;
+  const auto add = [&](const plan_candidate& c) {
+    const bool known = std::any_of(result.begin(), result.end(), [&](const plan_candidate& r) {
+      return r.format == c.format && r.kernel == c.kernel && r.options == c.options;
+    });
+    if (!known && c.refused.empty()) result.push_back(c);
+  };
+  for (const planning::format_row& row : planning::format_table()) {
+    // Asked for by name: the planner leaves out some that seldom win.
     plan_hints hints;
-    hints.format = format;
+    hints.format = row.name;
     hints.memory_limit = static_cast<std::size_t>(3 * (widths.value + widths.index) *
                                                   std::max<std::int64_t>(found.entries, 1024));
-    for (const plan_candidate& c :
-         choose_plan(found, widths, fitting::with_most_padding(machine), hints).candidates)
-      if (c.format == format && c.refused.empty()) offered.push_back(c);
-  }
-  std::vector<plan_candidate> result;
-  for (const plan_candidate& c : offered) {
-    plan_candidate each = c;
-    if (c.format == spmv_format::csr) {
-      result.insert(result.begin(), c);
-    } else if (c.kernel == spmv_class::ell_sorted) {
-      for (const ell_csr_options& options : ell_variants(found, machine)) {
-        each.ell = options;
-        result.push_back(each);
-      }
-    } else {
-      result.push_back(c);
-    }
-    if (c.format != spmv_format::csr_k) continue;
-    const std::vector<std::int64_t> sizes = swept_sizes(machine.device, quick);
-    for (const std::int64_t super_row : sizes)
-      for (const std::int64_t super_super_row :
-           machine.device ? sizes : std::vector<std::int64_t>{0}) {
-        each.csr_k.super_row = super_row;
-        each.csr_k.super_super_row = super_super_row;
-        result.push_back(each);
-      }
+    for (const spmv_machine& m : machines_to_try(machine, row))
+      for (const plan_candidate& c : choose_plan(found, widths, m, hints).candidates)
+        if (c.format == row.name) add(c);
+    const planning::offer_to to{found, widths, machine, hints, {}, 0};
+    for (const plan_candidate& c : row.variants(to, quick)) add(c);
   }
   return result;
 }
@@ -254,11 +195,4 @@ std::vector<timed_run> time_in_turn(const std::vector<std::function<void()>>& ru
   return found;
 }
 
-std::size_t largest_training_bytes(const host_context&) {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  const std::size_t most = 160'000'000;
-  if (pages <= 0 || page <= 0) return most;
-  return std::min(most, static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 16);
-}
-
-} // namespace lacuna::detail
+} // namespace lacuna

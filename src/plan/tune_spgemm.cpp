@@ -4,6 +4,7 @@
 #include <lacuna/plan/tune.hpp>
 
 #include "plan/fit.hpp"
+#include "plan/tuning.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,26 +1,69 @@
-// Internal: what the features of a matrix say about its formats.
+// Internal: the bytes that a product moves, predicted from a matrix's features.
 #pragma once
 
-#include <lacuna/plan/choose.hpp>
+#include <algorithm>
+
+#include "plan/format.hpp"
 
 namespace lacuna::planning {
 
 /// A new format must be predicted this much faster than CSR, all told: predictions are not better.
 inline constexpr double least_gain = 0.97;
 
-/// Whether slices take fewer bytes when they are stored by diagonals.
-bool is_diagonal(const spmv_features& f, const type_widths& w);
-/// Whether all slices can be given one width.
-bool is_even(const spmv_features& f);
+inline double as_double(std::int64_t n) { return static_cast<double>(n); }
+inline double ratio(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0 : as_double(part) / as_double(whole);
+}
+
+/// Bytes of x that are fetched beyond what a contiguous read would, by the sectors of a sample.
+inline double scattered(const spmv_features& f, const type_widths& w, double sectors) {
+  /// x that stays in the cache next to the lanes: an L1 of a multiprocessor, an L2 of a core.
+  constexpr double near_cache = 192 * 1024;
+  /// Of the hits in hot columns, those that the near cache serves.
+  constexpr double hot_hits = 0.8;
+  const double each = std::max(0.0, 32 * sectors - as_double(w.value));
+  const bool fits = as_double(f.cols * w.value) <= near_cache;
+  const double missed = fits ? 0.05 : 1 - hot_hits * f.hot_share_4096;
+  return each * missed * as_double(f.entries);
+}
+/// Sectors of x per entry: where lanes take neighbouring entries, or entries of neighbouring rows.
+inline double sectors_by_entry(const spmv_features& f) {
+  return ratio(f.sectors_by_entry, f.sampled_entries);
+}
+inline double sectors_by_lane(const spmv_features& f) {
+  return ratio(f.sectors_by_row_lane, f.sampled_entries);
+}
+
+/// Bytes of x and y.
+inline double vector_bytes(const spmv_features& f, const type_widths& w) {
+  return as_double((f.rows + f.cols) * w.value);
+}
+inline double csr_bytes(const spmv_features& f, const type_widths& w) {
+  return as_double(f.entries) * as_double(w.value + w.index) +
+         as_double(f.rows + 1) * as_double(w.offset);
+}
+/// A product that reads the matrix in the order of CSR's entries.
+inline spmv_work csr_work(const spmv_features& f, const type_widths& w, double matrix_bytes) {
+  return {matrix_bytes + vector_bytes(f, w), scattered(f, w, sectors_by_entry(f)),
+          as_double(f.rows), as_double(f.entries)};
+}
 
 /// Rows of `threshold` entries or more, as far as the histogram tells.
 struct long_part {
   std::int64_t rows = 0;
   std::int64_t entries = 0;
 };
-long_part rows_from(const spmv_features& f, std::int64_t threshold);
-
-/// Bytes of the matrix in the format of a class of kernels.
-double matrix_bytes(const spmv_features& f, const type_widths& w, spmv_class kernel);
+inline long_part rows_from(const spmv_features& f, std::int64_t threshold) {
+  long_part found;
+  for (std::size_t k = 1; k < f.length_histogram.size(); ++k) {
+    const std::int64_t least = std::int64_t{1} << (k - 1);
+    // A class that the threshold cuts goes by its rows' mean length.
+    const double mean = ratio(f.entries_by_length[k], f.length_histogram[k]);
+    if (least < threshold && mean < as_double(threshold)) continue;
+    found.rows += f.length_histogram[k];
+    found.entries += f.entries_by_length[k];
+  }
+  return found;
+}
 
 } // namespace lacuna::planning

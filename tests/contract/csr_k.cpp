@@ -5,6 +5,8 @@
 
 #include "support/oracle.hpp"
 
+#include "plan/csr_k.hpp"
+
 namespace lacuna::test {
 namespace {
 

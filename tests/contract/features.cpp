@@ -42,11 +42,7 @@ void add_group(spmv_features& f, const csr<T, I, O>& a, std::int64_t first) {
       steps[static_cast<std::int64_t>(j)].push_back(row[j]);
       in_order.push_back(row[j]);
       diagonals.push_back(row[j] - (i - first));
-      const std::int64_t delta = j == 0 ? 0 : row[j] - row[j - 1];
-      if (delta < 0)
-        ++f.unsorted_pairs;
-      else
-        ++f.delta_bits[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(delta)))];
+      f.following_entries += j > 0 && row[j] - row[j - 1] == 1 ? 1 : 0;
     }
     const bool same =
         std::equal(row.begin(), row.end(), before.begin(),
@@ -86,18 +82,14 @@ template <class T, class I, class O> spmv_features plain_features(const csr<T, I
   f.row_length = s.row_length;
   f.length_histogram = s.length_histogram;
   for (std::int64_t first = 0; first < f.rows; first += 32) {
-    std::int64_t longest = 0, longest_short = 0;
+    std::int64_t longest = 0;
     for (std::int64_t i = first; i < std::min(first + 32, f.rows); ++i) {
       const std::int64_t length = a.rowptr()[i + 1] - a.rowptr()[i];
       f.entries_by_length[static_cast<std::size_t>(
           std::bit_width(static_cast<std::uint64_t>(length)))] += length;
       longest = std::max(longest, length);
-      if (length > 64) continue;
-      longest_short = std::max(longest_short, length);
-      f.entries_short += length;
     }
     f.slice_steps += longest;
-    f.slice_steps_short += longest_short;
   }
 
   const auto groups = detail::sample_groups(f.rows, f.entries);
@@ -112,7 +104,6 @@ template <class T, class I, class O> spmv_features plain_features(const csr<T, I
   for (const auto& [column, n] : hits)
     if (n >= 4) often.push_back(n);
   std::sort(often.begin(), often.end(), std::greater<>());
-  f.hot_columns = std::ssize(often);
   double hot = 0;
   for (std::size_t k = 0; k < std::min<std::size_t>(often.size(), 4096); ++k)
     hot += static_cast<double>(often[k]);
@@ -128,8 +119,6 @@ void expect_same(const spmv_features& got, const spmv_features& want) {
   EXPECT_EQ(got.length_histogram, want.length_histogram);
   EXPECT_EQ(got.entries_by_length, want.entries_by_length);
   EXPECT_EQ(got.slice_steps, want.slice_steps);
-  EXPECT_EQ(got.slice_steps_short, want.slice_steps_short);
-  EXPECT_EQ(got.entries_short, want.entries_short);
   EXPECT_EQ(got.sampled_groups, want.sampled_groups);
   EXPECT_EQ(got.sampled_entries, want.sampled_entries);
   EXPECT_EQ(got.steps_8, want.steps_8);
@@ -141,11 +130,9 @@ void expect_same(const spmv_features& got, const spmv_features& want) {
   EXPECT_EQ(got.chunks_8, want.chunks_8);
   EXPECT_EQ(got.chunks_16, want.chunks_16);
   EXPECT_EQ(got.chunks_full, want.chunks_full);
-  EXPECT_EQ(got.delta_bits, want.delta_bits);
-  EXPECT_EQ(got.unsorted_pairs, want.unsorted_pairs);
+  EXPECT_EQ(got.following_entries, want.following_entries);
   EXPECT_EQ(got.twin_rows, want.twin_rows);
   EXPECT_EQ(got.sampled_columns, want.sampled_columns);
-  EXPECT_EQ(got.hot_columns, want.hot_columns);
   EXPECT_EQ(got.hot_share_4096, want.hot_share_4096);
 }
 
@@ -209,12 +196,8 @@ TEST(FeaturesByHand, OfFourRows) {
   EXPECT_EQ(f.sectors_by_row_lane, 5); // {0, 0, 17500}, {0, 0, 1}, {75, 75}
   EXPECT_EQ(f.sectors_by_entry, 4);    // 0, 75, 17500, 1
   EXPECT_EQ(f.chunks_full, 1);
-  EXPECT_EQ(f.delta_bits[0], 3);
-  EXPECT_EQ(f.delta_bits[1], 2);
-  EXPECT_EQ(f.delta_bits[9], 2); // 299
-  EXPECT_EQ(f.unsorted_pairs, 1);
+  EXPECT_EQ(f.following_entries, 2);
   EXPECT_EQ(f.twin_rows, 0);
-  EXPECT_EQ(f.hot_columns, 0);
 }
 
 TEST(FeaturesByHand, OfTwinRowsAndHotColumns) {
@@ -224,20 +207,17 @@ TEST(FeaturesByHand, OfTwinRowsAndHotColumns) {
   EXPECT_EQ(f.steps_8, 2);
   EXPECT_EQ(f.chunks_8, 1);
   EXPECT_EQ(f.sampled_columns, 11);
-  EXPECT_EQ(f.hot_columns, 2);
   EXPECT_EQ(f.hot_share_4096, 1);
 }
 
 TEST(FeaturesByHand, OfShortAndLongRows) {
-  // 64 entries are short, 65 are not; each group of 32 rows has steps of its own.
+  // Each group of 32 rows has steps of its own.
   std::vector<numbers> rows(64);
   rows[3] = range(0, 65);
   rows[4] = range(0, 64);
   rows[40] = range(0, 7);
   auto f = features_of(matrix(100, rows));
   EXPECT_EQ(f.slice_steps, 65 + 7);
-  EXPECT_EQ(f.slice_steps_short, 64 + 7);
-  EXPECT_EQ(f.entries_short, 64 + 7);
   EXPECT_EQ(f.diagonal_steps, 66 + 7);
   EXPECT_EQ(f.twin_rows, 0);
 

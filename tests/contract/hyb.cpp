@@ -3,6 +3,7 @@
 
 #include <lacuna/gen/generate.hpp>
 #include <lacuna/lacuna.hpp>
+#include <lacuna/op/hyb.hpp>
 
 namespace lacuna::test {
 namespace {

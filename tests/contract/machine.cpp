@@ -8,7 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lacuna/plan/choose.hpp>
+#include "plan/choose.hpp"
+#include "plan/formats/csr_k.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -56,13 +57,13 @@ protected:
   static spmv_machine tuned() {
     spmv_machine m = x86_machine("AVX2", 4);
     m.name = "tuned";
-    for (spmv_cost& c : m.cost) c = {1e-6, 2e-12, 3e-12, 4e-9, 5e-9, 6};
-    m.piece = 4096;
-    m.few_rows = 77;
-    m.lane_entries = 16;
-    m.padding = 1.25;
-    m.transposition = 3;
-    m.csr_k.a_ssr = m.csr_k.b_ssr = m.csr_k.a_sr = m.csr_k.b_sr = 2.5;
+    for (auto& [kernel, c] : m.cost) c = {1e-6, 2e-12, 3e-12, 4e-9, 5e-9, 6};
+    m.numbers["piece"] = 4096;
+    m.numbers["few_rows"] = 77;
+    m.numbers["lane_entries"] = 16;
+    m.numbers["padding"] = 1.25;
+    for (const char* number : {"csr_k_a_ssr", "csr_k_b_ssr", "csr_k_a_sr", "csr_k_b_sr"})
+      m.numbers[number] = 2.5;
     return m;
   }
   /// The only remark, without the file's name.
@@ -85,10 +86,10 @@ bool contains(const std::string& text, const std::string& part) {
 TEST_F(Machine, IsReadAsItWasWritten) {
   spmv_machine tuned = hopper_machine(132);
   tuned.name = "NVIDIA H200";
-  tuned.of(spmv_class::ell_slices) = {1.25e-6, 0.5e-12, 0, 3e-9, 0.125e-9, 11};
-  tuned.piece = 4096;
-  tuned.padding = 1.5;
-  tuned.csr_k.a_sr = 17.5;
+  tuned.of("ell_slices") = {1.25e-6, 0.5e-12, 0, 3e-9, 0.125e-9, 11};
+  tuned.numbers["piece"] = 4096;
+  tuned.numbers["padding"] = 1.5;
+  tuned.numbers["csr_k_a_sr"] = 17.5;
   tuned.spgemm.flat_length = 28;
   for (const spmv_machine& m : {tuned, x86_machine("AVX3", 3)}) {
     const std::string file = (folder_ / "deep" / "down" / "m.txt").string();
@@ -100,17 +101,18 @@ TEST_F(Machine, IsReadAsItWasWritten) {
     EXPECT_EQ(read->origin, file);
     const auto numbers = numbers_of(*read), expected = numbers_of(m);
     ASSERT_EQ(numbers.size(), expected.size());
-    ASSERT_EQ(numbers.size(), (m.device ? 19U : 11U) + 6 * spmv_class_count);
+    ASSERT_EQ(numbers.size(), 2 + (m.device ? 8U : 0U) + m.numbers.size() + 6 * m.cost.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       EXPECT_EQ(numbers[i].name, expected[i].name);
       EXPECT_DOUBLE_EQ(numbers[i].value, expected[i].value) << numbers[i].name;
     }
     // What the file does not hold is that of its kind of machine.
     for (const double mean : {5.0, 12.0, 20.0, 40.0, 1000.0})
-      EXPECT_EQ(choose_csr_k_sizes(mean, 3, read->csr_k), choose_csr_k_sizes(mean, 3, m.csr_k));
+      EXPECT_EQ(choose_csr_k_sizes(mean, 3, planning::csr_k_format::model_of(*read)),
+                choose_csr_k_sizes(mean, 3, planning::csr_k_format::model_of(m)));
   }
   EXPECT_EQ(numbers_of(tuned).front().name, "device");
-  EXPECT_EQ(numbers_of(tuned).back().name, "csr_k.convert");
+  EXPECT_EQ(numbers_of(tuned).back().name, planned_formats().back() + ".convert");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "deep" / "down"), {}), 1);
 }
 
@@ -147,24 +149,24 @@ TEST_F(Machine, LinesThatAreNotUnderstoodAreIgnored) {
   EXPECT_TRUE(contains(m.remarks[0], "m.txt:3: written by a newer Lacuna (version 9, this is 2)"));
   EXPECT_TRUE(contains(m.remarks[1], "m.txt:4: unknown word 'ell_future', ignored"));
   EXPECT_TRUE(contains(m.remarks[2], "m.txt:5: unknown word 'future', ignored"));
-  EXPECT_EQ(m.piece, 4096);
-  EXPECT_EQ(m.of(spmv_class::csr_k).fixed, 1e-6);
+  EXPECT_EQ(m.number("piece"), 4096);
+  EXPECT_EQ(m.of("csr_k").fixed, 1e-6);
   for (const char* value : {"", " ", " x", " -1", " 0", " 1e7", " nan", " inf", " 2048 x", " 1 2",
                             " 99999999999999999999", " 1e999", " 0x10"}) {
     m = read_with("piece", std::string("piece") + value);
     ASSERT_EQ(m.remarks.size(), 2U) << value;
     EXPECT_TRUE(contains(m.remarks[0], "m.txt:8: piece is one number between 1 and 10^6; ignored"));
     EXPECT_TRUE(contains(m.remarks[1], "m.txt: nothing about piece: as built in"));
-    EXPECT_EQ(m.piece, built_in.piece) << value;
-    EXPECT_EQ(m.few_rows, 77) << "the lines after it count";
+    EXPECT_EQ(m.number("piece"), built_in.number("piece")) << value;
+    EXPECT_EQ(m.number("few_rows"), 77) << "the lines after it count";
   }
   for (const char* line :
        {"csr_rows 1 2 3 4 5", "csr_rows 1 2 3 4 5 6 7", "csr_rows 1 2 -3 4 5 6", "csr_rows"}) {
     m = read_with("csr_rows", line);
     ASSERT_EQ(m.remarks.size(), 2U) << line;
     EXPECT_TRUE(contains(m.remarks[0], "csr_rows has 6 numbers between 0 and 10^6; ignored"));
-    EXPECT_EQ(m.of(spmv_class::csr_rows).stream, built_in.of(spmv_class::csr_rows).stream);
-    EXPECT_EQ(m.of(spmv_class::csr_k).fixed, 1e-6);
+    EXPECT_EQ(m.of("csr_rows").stream, built_in.of("csr_rows").stream);
+    EXPECT_EQ(m.of("csr_k").fixed, 1e-6);
   }
   EXPECT_EQ(remark_of(read_with("csr_k ", "# csr_k")), " nothing about csr_k: as built in");
   EXPECT_EQ(remark_of(read_with("name", "name \x1b[31m")),
@@ -176,7 +178,7 @@ TEST_F(Machine, LinesThatAreNotUnderstoodAreIgnored) {
   EXPECT_EQ(remark_of(m), " measured with 1000000 workers, there are 4");
   m = read_with("device", "device 1");
   EXPECT_FALSE(m.device);
-  EXPECT_EQ(m.piece, built_in.piece);
+  EXPECT_EQ(m.number("piece"), built_in.number("piece"));
   EXPECT_EQ(m.origin, "built in");
   EXPECT_EQ(remark_of(m), " it is of a device, so it is not used");
 }
@@ -187,7 +189,7 @@ TEST_F(Machine, FilesOfTheFirstVersionAreRead) {
   text.erase(text.find("version"), text.find("name") - text.find("version"));
   const auto m = read(text, x86_machine("AVX2", 4));
   EXPECT_TRUE(m.remarks.empty());
-  EXPECT_EQ(m.piece, 4096);
+  EXPECT_EQ(m.number("piece"), 4096);
 }
 
 TEST_F(Machine, EmptyAndStrangeFilesAreAsBuiltIn) {
@@ -274,24 +276,24 @@ TEST(ScaledMachine, FollowsTheDevice) {
     EXPECT_EQ(m.workers, p.multiprocessors);
     EXPECT_EQ(m.name, p.name);
     EXPECT_TRUE(m.device);
-    for (std::size_t c = 0; c < m.cost.size(); ++c) {
+    for (const auto& [kernel, cost] : m.cost) {
       const double slower = memory_bandwidth(h200) / memory_bandwidth(p);
-      EXPECT_NEAR(m.cost[c].stream, built_in.cost[c].stream * slower, 1e-18);
-      EXPECT_EQ(m.cost[c].fixed, built_in.cost[c].fixed);
-      EXPECT_GE(m.cost[c].gather, 0.99 * built_in.cost[c].gather);
+      EXPECT_NEAR(cost.stream, built_in.of(kernel).stream * slower, 1e-18);
+      EXPECT_EQ(cost.fixed, built_in.of(kernel).fixed);
+      EXPECT_GE(cost.gather, 0.99 * built_in.of(kernel).gather);
     }
     // A stencil of 100 MB takes as long as its bytes at about that bandwidth.
-    const double seconds = m.of(spmv_class::csr_rows).seconds({1e8, 0, 1e6, 8e6});
+    const double seconds = m.of("csr_rows").seconds({1e8, 0, 1e6, 8e6});
     EXPECT_NEAR(seconds * memory_bandwidth(p) / 1e8, 1.05, 0.15);
-    EXPECT_EQ(m.csr_k.a_ssr,
+    EXPECT_EQ(m.number("csr_k_a_ssr"),
               (p.compute_capability < 90 ? csr_k_model::ampere() : csr_k_model::hopper()).a_ssr);
     expect_plans(m);
   }
   // The L4's memory is 16 times slower than an H200's, its multiprocessors are half as many: reads
   // that stay in L2 are relatively cheap.
   const spmv_machine small = scaled_machine(l4);
-  EXPECT_LT(small.of(spmv_class::csr_rows).gather / built_in.of(spmv_class::csr_rows).gather,
-            0.5 * small.of(spmv_class::csr_rows).stream / built_in.of(spmv_class::csr_rows).stream);
+  EXPECT_LT(small.of("csr_rows").gather / built_in.of("csr_rows").gather,
+            0.5 * small.of("csr_rows").stream / built_in.of("csr_rows").stream);
 }
 
 TEST(ScaledMachine, GuessesWhatTheDriverDoesNotTell) {
@@ -300,8 +302,8 @@ TEST(ScaledMachine, GuessesWhatTheDriverDoesNotTell) {
   EXPECT_EQ(scaled_machine(p).origin,
             "built in, scaled from an H200, its memory's speed guessed from its bus");
   const auto stream = [](const device_properties& of) {
-    return hopper_machine(132).of(spmv_class::csr_rows).stream /
-           scaled_machine(of).of(spmv_class::csr_rows).stream * 4.9e12;
+    return hopper_machine(132).of("csr_rows").stream / scaled_machine(of).of("csr_rows").stream *
+           4.9e12;
   };
   EXPECT_NEAR(stream(p), 1.2e12, 0.1e12); // GDDR7 would have 1.8
   p.memory_bus_bits = 8192;
@@ -347,11 +349,11 @@ TEST_F(Machine, IsTheStoredOneOfThisManyThreads) {
   // Read once in a process: numbers of threads that no other test asks for.
   const host_context some({61}), others({62});
   spmv_machine stored = x86_machine("x", 61);
-  stored.of(spmv_class::csr_rows).fixed = 0.5;
+  stored.of("csr_rows").fixed = 0.5;
   const std::string file = machine_file(machine_name(some));
   write_machine(file, stored);
   EXPECT_EQ(machine_of(some).origin, file);
-  EXPECT_EQ(machine_of(some).of(spmv_class::csr_rows).fixed, 0.5);
+  EXPECT_EQ(machine_of(some).of("csr_rows").fixed, 0.5);
   EXPECT_EQ(machine_of(others).origin, "built in");
   std::filesystem::remove(file);
   EXPECT_EQ(machine_of(some).origin, file);

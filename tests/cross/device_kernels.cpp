@@ -97,11 +97,11 @@ TYPED_TEST(DevicePackedCsr, Forced) {
     const auto want = expected_product(1, host, false, x);
     for (const int lanes : {0, 1, 2, 4, 8, 16, 32}) { // 0: split tiles, found in the call
       SCOPED_TRACE(std::to_string(lanes) + " lanes");
-      spmv_kernel kernel;
-      if (lanes > 0) kernel = {spmv_method::rows, lanes};
+      multiply_inspection<T, I, O, where> schedule;
+      if (lanes > 0) schedule.kernel = {spmv_method::rows, lanes};
       const packed_csr_view<const T, I, O, where> forced(v.values().data(), v.rowptr().data(),
                                                          v.chunks(), v.columns(), v.shape(),
-                                                         v.size(), v.order(), {kernel, {}, {}});
+                                                         v.size(), v.order(), &schedule);
       auto y = TypeParam::put(all_nan<T>(m.rows));
       multiply(ctx, forced, x_there, y);
       EXPECT_TRUE(within(host_vector(y), want));

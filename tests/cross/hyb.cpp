@@ -1,5 +1,7 @@
 // hyb on every engine: made from the whole battery with several widths, it holds the matrix it was
 // made from, keeps its invariants, and multiplies as the reference does.
+#include <lacuna/op/hyb.hpp>
+
 #include "support/dense_block.hpp"
 
 namespace lacuna::test {

@@ -66,8 +66,6 @@ TYPED_TEST(UpdateValues, OfTheOtherFormats) {
     expect_updated(to_packed_csr(ctx, a));
     expect_updated(to_csr_k(ctx, a, {.k = 2}));
     expect_updated(to_csr_k(ctx, a, {.k = 3, .long_row = 8}));
-    for (const std::int64_t width : {0, 1, 3, 1000})
-      expect_updated(to_hyb(ctx, a, {.width = width}));
   });
 }
 
@@ -90,7 +88,6 @@ TYPED_TEST(UpdateValues, SizesAreChecked) {
   expect_refused(to_packed_csr(ctx, a));
   expect_refused(to_ell_csr(ctx, a));
   expect_refused(to_csr_k(ctx, a));
-  expect_refused(to_hyb(ctx, a));
 }
 
 /// A different pattern of the same size is not noticed, and does no harm beyond wrong values.
@@ -108,8 +105,11 @@ TYPED_TEST(UpdateValues, StaysInsideWhenPatternsDiffer) {
       update_values(ctx, e, *to);
       EXPECT_NO_THROW(check(ctx, e));
     }
-  auto h = to_hyb(ctx, a, {.width = 3});
-  update_values(ctx, h, b);
+  for (const int block : {2, 5}) {
+    auto m = to_bsr(ctx, a, {block});
+    update_values(ctx, m, b);
+    EXPECT_NO_THROW(check(ctx, m));
+  }
   ctx.synchronize();
 }
 
@@ -133,17 +133,14 @@ protected:
 };
 TYPED_TEST_SUITE(PlanValues, few_configs, config_name);
 
-constexpr spmv_format formats[] = {spmv_format::csr, spmv_format::packed_csr, spmv_format::ell_csr,
-                                   spmv_format::csr_k};
-
 TYPED_TEST(PlanValues, AreThoseOfANewPlan) {
   const auto& ctx = TypeParam::context();
   TypeParam::for_each_matrix([&](const triplets& m) {
     const auto a = TypeParam::put_csr(m), b = revalued<TypeParam>(m, 5);
-    for (const spmv_format format : formats)
+    for (const std::string& format : planned_formats())
       for (const double transposed : {0.0, 100.0})
         for (const double announced : {0.0, 10.0}) {
-          SCOPED_TRACE(name_of(format));
+          SCOPED_TRACE(format);
           plan_hints hints{.transposed_multiplies = transposed};
           hints.format = format;
           const auto want = plan(ctx, b, hints), before = plan(ctx, a, hints);
@@ -165,13 +162,12 @@ TYPED_TEST(PlanValues, AnnouncedNeedNoMemory) {
   const auto& ctx = TypeParam::context();
   const triplets& m = battery_matrix("power law");
   const auto a = TypeParam::put_csr(m), b = revalued<TypeParam>(m, 6);
-  for (const spmv_format format : formats) {
+  for (const std::string& format : planned_formats()) {
     plan_hints hints{.transposed_multiplies = 100};
     hints.format = format;
     hints.value_updates = 1;
     auto op = plan(ctx, a, hints);
-    EXPECT_EQ(bytes_taken_by(TypeParam::memory_space, [&] { op.update_values(b); }), 0)
-        << name_of(format);
+    EXPECT_EQ(bytes_taken_by(TypeParam::memory_space, [&] { op.update_values(b); }), 0) << format;
   }
 }
 
@@ -179,7 +175,7 @@ TYPED_TEST(PlanValues, SizesAreChecked) {
   const auto& ctx = TypeParam::context();
   const auto a = TypeParam::put_csr(battery_matrix("stencil 40 x 40"));
   const auto other = TypeParam::put_csr(battery_matrix("unsorted with duplicates"));
-  for (const spmv_format format : formats) {
+  for (const std::string& format : planned_formats()) {
     plan_hints hints{.transposed_multiplies = 100};
     hints.format = format;
     auto op = plan(ctx, a, hints);
@@ -244,8 +240,8 @@ TYPED_TEST(PlanValues, InTheBackground) {
   const triplets& m = battery_matrix("power law");
   const auto a = TypeParam::put_csr(m), b = revalued<TypeParam>(m, 9);
   plan_hints hints{.transposed_multiplies = 100}, csr;
-  hints.format = spmv_format::ell_csr;
-  csr.format = spmv_format::csr;
+  hints.format = "ell_csr";
+  csr.format = "csr";
   const auto in_csr = plan(ctx, b, csr), planned = plan(ctx, b, hints);
   // Before, at and after the change, of a matrix that is looked at and of one that is owned.
   for (const bool owns : {false, true})
@@ -271,7 +267,7 @@ TYPED_TEST(PlanValues, InTheBackground) {
 TYPED_TEST(PlanValues, MoveAssignmentEndsWhatWasThere) {
   const auto& ctx = TypeParam::context();
   plan_hints hints;
-  hints.format = spmv_format::ell_csr;
+  hints.format = "ell_csr";
   const triplets& m = battery_matrix("power law");
   const auto a = TypeParam::put_csr(m);
   auto op = plan_async(ctx, a, hints);
@@ -291,69 +287,54 @@ TYPED_TEST(PlanValues, MoveAssignmentEndsWhatWasThere) {
 template <class C> class ReorderedPlan : public engine_test<C> {
 protected:
   using value = typename C::value;
-  static plan_candidate candidate() {
-    plan_candidate c;
-    c.format = spmv_format::csr_k;
-    c.reordered = true;
-    c.csr_k = {2, 16, 0, 0};
-    return c;
+  static plan_hints hints(double transposed = 0) {
+    plan_hints h{.transposed_multiplies = transposed, .may_reorder = true};
+    h.format = "csr_k";
+    return h;
   }
-  template <class Storage>
-  static std::vector<value> product(const Storage& s, std::int64_t n, int seed) {
-    using T = value;
-    const auto x = random_vector<T>(n, static_cast<std::uint64_t>(seed));
-    std::vector<T> y(static_cast<std::size_t>(n));
-    const auto columns = detail::as_columns(vector_view<const T>(x));
-    detail::multiply_stored<T, index_t, offset_t, space::host>(
-        C::context(), s, T(1), columns, T(0), columns, detail::as_columns(vector_view<T>(y)));
+  template <class Operator>
+  static std::vector<value> product(const Operator& op, int seed, bool transposed = false) {
+    const std::int64_t n = op.shape().row;
+    const auto x = random_vector<value>(n, static_cast<std::uint64_t>(seed));
+    std::vector<value> y(static_cast<std::size_t>(n));
+    transposed ? op.multiply_transposed(x, y) : op.multiply(x, y);
     return y;
   }
 };
 TYPED_TEST_SUITE(ReorderedPlan, host_value_configs, config_name);
 
 TYPED_TEST(ReorderedPlan, TakesNewValues) {
-  using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   for (const triplets& m : battery()) {
     if (m.rows != m.cols) continue;
     SCOPED_TRACE(m.name);
     const auto a = TypeParam::host_csr(m), b = revalued<TypeParam>(m, 10);
-    for (const bool transposed : {false, true}) {
-      const auto of = [&](const auto& matrix) {
-        auto turned = transposed ? transpose(ctx, matrix) : copy_to(ctx, matrix.view());
-        return detail::store<T, index_t, offset_t, space::host>(ctx, TestFixture::candidate(),
-                                                                std::as_const(turned).view());
-      };
-      auto stored = of(a);
-      const auto want = of(b);
-      stored.map = detail::make_value_map<T, index_t, offset_t, space::host>(ctx, stored, b.view(),
-                                                                             transposed);
-      detail::update_stored<T, index_t, offset_t, space::host>(ctx, stored, b.view());
+    auto op = plan(ctx, a, TestFixture::hints(100));
+    const auto want = plan(ctx, b, TestFixture::hints(100));
+    EXPECT_EQ(op.decision().chosen().options.back(), (plan_option{"reordered", 1}));
+    op.update_values(b);
+    for (const bool transposed : {false, true})
       EXPECT_TRUE(
-          same(TestFixture::product(stored, m.rows, 1), TestFixture::product(want, m.rows, 1)));
-    }
+          same(TestFixture::product(op, 1, transposed), TestFixture::product(want, 1, transposed)));
   }
 }
 
 TYPED_TEST(ReorderedPlan, MultipliesWithoutMemoryAndFromSeveralThreads) {
   using T = typename TypeParam::value;
-  const auto& ctx = TypeParam::context();
-  const triplets& m = battery_matrix("stencil 40 x 40");
-  const auto a = TypeParam::host_csr(m);
-  const csr_view<const T> view = a.view();
-  const auto stored = detail::store(ctx, TestFixture::candidate(), view);
-  const auto want = TestFixture::product(stored, m.rows, 1);
-  const std::int64_t taken = bytes_taken_by(
-      space::host, [&] { EXPECT_TRUE(same(TestFixture::product(stored, m.rows, 1), want)); });
+  const auto a = TypeParam::host_csr(battery_matrix("stencil 40 x 40"));
+  const auto op = plan(TypeParam::context(), a, TestFixture::hints());
+  const auto want = TestFixture::product(op, 1);
+  const std::int64_t taken =
+      bytes_taken_by(space::host, [&] { EXPECT_TRUE(same(TestFixture::product(op, 1), want)); });
   EXPECT_EQ(taken, 0);
 
   std::vector<std::vector<T>> wanted, got(8);
-  for (int t = 0; t < 8; ++t) wanted.push_back(TestFixture::product(stored, m.rows, t));
+  for (int t = 0; t < 8; ++t) wanted.push_back(TestFixture::product(op, t));
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([&, t] {
       for (int times = 0; times < 20; ++times)
-        got[static_cast<std::size_t>(t)] = TestFixture::product(stored, m.rows, t);
+        got[static_cast<std::size_t>(t)] = TestFixture::product(op, t);
     });
   for (std::thread& thread : threads) thread.join();
   for (std::size_t t = 0; t < 8; ++t) EXPECT_TRUE(same(got[t], wanted[t]));

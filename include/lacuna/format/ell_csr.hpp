@@ -21,9 +21,19 @@
 //   one slice or has pieces; bit l of a step says whether lane l has an entry; columns are inside
 //   the matrix; the bits add up to nnz; even: rows is empty, and every slice has that many steps
 //   and that packing.
+//
+//   auto e = to_ell_csr(ctx, a);            thresholds for this matrix and device
+//   multiply(ctx, e, x, y);                 y = A x, one launch
+//   auto b = to_csr(ctx, e);                a again, entry by entry
+//
+// Every row's sum has a fixed order: in its lanes entry by entry, then lane with lane, then piece
+// by piece. So results are bitwise repeatable, for any number of threads; with one lane per row
+// they are those of a plain loop.
 #pragma once
 
-#include <lacuna/format/common.hpp>
+#include <lacuna/op/check.hpp>
+#include <lacuna/op/copy.hpp>
+#include <lacuna/op/update_values.hpp>
 
 namespace lacuna {
 
@@ -138,5 +148,172 @@ template <class T, std::signed_integral I = index_t, space S = space::host> stru
            pieces.bytes();
   }
 };
+
+/// How rows are dealt out. The letters are those of Matam and Kothapalli.
+struct ell_csr_options {
+  static constexpr std::int64_t none = std::int64_t{1} << 62;
+
+  std::int64_t long_row = 65;     ///< T: rows of so many entries or more get a warp, or several
+  std::int64_t lane_entries = 64; ///< M: entries a lane takes at most; longer rows get more lanes
+  std::int64_t piece = 2048;      ///< L: entries of a long row that one warp sums
+  std::int64_t window = 8192;     ///< rows are put in order of length within so many; 1: never
+  bool packed = true;             ///< false: columns with all their bits
+};
+
+/// The paper's thresholds, from the row lengths: T is the multiple of 32 just above the mean length
+/// of the rows shorter than 256, at most 256; M that mean, held in 6 .. 32; L = 32 M, or 32 x 32
+/// where no row is shorter than 256. `short_rows` and `short_entries` count rows shorter than 256.
+LACUNA_EXPORT ell_csr_options paper_thresholds(std::int64_t short_rows, std::int64_t short_entries);
+
+namespace detail::cpu {
+template <class T, class I, class O>
+LACUNA_EXPORT ell_csr<T, I> csr_to_ell_csr(const host_context& ctx, csr_view<const T, I, O> a,
+                                           const ell_csr_options& options);
+template <class T, class I>
+LACUNA_EXPORT csr<T, I, std::int64_t> ell_csr_to_csr(const host_context& ctx,
+                                                     ell_csr_view<const T, I> a);
+template <class T, class I>
+LACUNA_EXPORT void check_ell_csr(const host_context& ctx, ell_csr_view<const T, I> a);
+/// Several columns one after another: the matrix is read once for each.
+template <class T, class I>
+LACUNA_EXPORT void multiply_ell_csr(const host_context& ctx, T alpha, ell_csr_view<const T, I> a,
+                                    dense_view<const T> x, T beta, dense_view<const T> z,
+                                    dense_view<T> y);
+} // namespace detail::cpu
+
+namespace detail::gpu {
+/// Waits twice, for sizes.
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT ell_csr<T, I, space::device>
+csr_to_ell_csr(const device_context& ctx, csr_view<const T, I, O, space::device> a,
+               const ell_csr_options& options);
+template <class T, class I>
+LACUNA_GPU_EXPORT void
+multiply_ell_csr(const device_context& ctx, T alpha, ell_csr_view<const T, I, space::device> a,
+                 dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
+                 dense_view<T, space::device> y);
+} // namespace detail::gpu
+
+/// Costs about 10 products; memory for the result and about 20 bytes a row. Throws bad_input if an
+/// option is less than 1.
+template <space S, class A>
+auto to_ell_csr(const context<S>& ctx, const A& a, const ell_csr_options& options = {}) {
+  const auto view = detail::const_view(a);
+  using V = decltype(view);
+  detail::require_same_space<S, V>();
+  if (std::min({options.long_row, options.lane_entries, options.piece, options.window}) < 1)
+    throw bad_input("to_ell_csr: every threshold must be at least 1");
+  using T = typename V::scalar_type;
+  using I = typename V::index_type;
+  using O = typename V::offset_type;
+  if constexpr (S == space::host)
+    return detail::cpu::csr_to_ell_csr<T, I, O>(ctx, view, options);
+  else
+    return detail::gpu::csr_to_ell_csr<T, I, O>(ctx, view, options);
+}
+
+template <space S, class T, class I, space From>
+ell_csr<std::remove_const_t<T>, I, S> copy_to(const context<S>& ctx, ell_csr_view<T, I, From> a) {
+  return {a.shape(),
+          a.size(),
+          copy_to(ctx, a.slices()),
+          copy_to(ctx, a.steps()),
+          copy_to(ctx, a.columns()),
+          copy_to(ctx, a.values()),
+          copy_to(ctx, a.rows()),
+          copy_to(ctx, a.pieces()),
+          a.even()};
+}
+template <space S, class T, class I, space From>
+auto copy_to(const context<S>& ctx, const ell_csr<T, I, From>& a) {
+  return copy_to(ctx, a.view());
+}
+
+namespace detail {
+template <class T, class I, space S>
+void multiply_format(const context<S>& ctx, T alpha, ell_csr_view<const T, I, S> a,
+                     dense_view<const T, S> x, T beta, dense_view<const T, S> z,
+                     dense_view<T, S> y) {
+  if constexpr (S == space::host)
+    detail::cpu::multiply_ell_csr<T, I>(ctx, alpha, a, x, beta, z, y);
+  else
+    detail::gpu::multiply_ell_csr<T, I>(ctx, alpha, a, x, beta, z, y);
+}
+} // namespace detail
+
+/// Tests the written invariants; throws bad_input. A matrix on a device is tested on the host, from
+/// a copy.
+template <class T, class I, space S>
+void check(const context<S>& ctx, const ell_csr_view<const T, I, S>& a) {
+  if constexpr (S == space::host) {
+    detail::cpu::check_ell_csr<T, I>(ctx, a);
+  } else {
+    ctx.synchronize();
+    const host_context host;
+    const auto copy = copy_to(host, a);
+    detail::cpu::check_ell_csr<T, I>(host, copy.view());
+  }
+}
+template <class T, class I, space S> void check(const context<S>& ctx, const ell_csr<T, I, S>& a) {
+  check(ctx, a.view());
+}
+
+/// The matrix it was made from, with offsets of 64 bits. From a device by way of the host.
+template <class T, class I, space S>
+csr<T, I, std::int64_t, S> to_csr(const context<S>& ctx, const ell_csr<T, I, S>& a) {
+  if constexpr (S == space::host) {
+    return detail::cpu::ell_csr_to_csr<T, I>(ctx, a.view());
+  } else {
+    ctx.synchronize();
+    const host_context host;
+    const auto copy = copy_to(host, a);
+    return copy_to(ctx, detail::cpu::ell_csr_to_csr<T, I>(host, copy.view()));
+  }
+}
+
+template <class A>
+  requires(!detail::is_context<A>)
+auto to_ell_csr(const A& a, const ell_csr_options& options = {}) {
+  return to_ell_csr(detail::default_context_for<A>(), a, options);
+}
+
+namespace detail::cpu {
+/// Values into slices, from values[from[k]], or values[k] where from is null: entry k is the k-th
+/// of the rows in rowptr.
+template <class T, class I, class O>
+LACUNA_EXPORT void place_in_ell_csr(const host_context& ctx, vector_view<const O> rowptr,
+                                    const O* from, vector_view<const T> values,
+                                    ell_csr_view<T, I> to);
+} // namespace detail::cpu
+namespace detail::gpu {
+/// Queued.
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT void place_in_ell_csr(const device_context& ctx,
+                                        vector_view<const O, space::device> rowptr, const O* from,
+                                        vector_view<const T, space::device> values,
+                                        ell_csr_view<T, I, space::device> to);
+} // namespace detail::gpu
+namespace detail {
+template <class T, class I, class O, space S>
+void place_values(const context<S>& ctx, vector_view<const O, S> rowptr, const O* from,
+                  vector_view<const T, S> values, ell_csr<T, I, S>& to) {
+  const ell_csr_view<T, I, S> view(to.extent, to.nnz, std::as_const(to.slices).view(),
+                                   std::as_const(to.steps).view(), std::as_const(to.columns).view(),
+                                   to.values.view(), std::as_const(to.rows).view(),
+                                   std::as_const(to.pieces).view(), to.even);
+  if constexpr (S == space::host)
+    detail::cpu::place_in_ell_csr<T, I, O>(ctx, rowptr, from, values, view);
+  else
+    detail::gpu::place_in_ell_csr<T, I, O>(ctx, rowptr, from, values, view);
+}
+
+} // namespace detail
+
+template <class T, class I, space S, class A>
+void update_values(const context<S>& ctx, ell_csr<T, I, S>& to, const A& a) {
+  const auto from = detail::new_values_of<T, I, S>(to, a);
+  using O = typename decltype(from)::offset_type;
+  detail::place_values<T, I, O, S>(ctx, from.rowptr(), nullptr, from.values(), to);
+}
 
 } // namespace lacuna

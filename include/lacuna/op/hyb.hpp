@@ -13,6 +13,7 @@
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/copy.hpp>
 #include <lacuna/op/multiply.hpp>
+#include <lacuna/op/update_values.hpp>
 
 namespace lacuna {
 
@@ -139,6 +140,32 @@ csr<T, I, O, S> to_csr(const context<S>& ctx, const hyb<T, I, O, S>& a) {
     const auto copy = copy_to(host, a);
     return copy_to(ctx, detail::cpu::hyb_to_csr<T, I, O>(host, copy.view()));
   }
+}
+
+namespace detail::cpu {
+template <class T, class I, class O>
+LACUNA_EXPORT void place_in_hyb(const host_context& ctx, csr_view<const T, I, O> a,
+                                hyb_view<T, I, O> to);
+} // namespace detail::cpu
+namespace detail::gpu {
+/// Queued.
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT void place_in_hyb(const device_context& ctx,
+                                    csr_view<const T, I, O, space::device> a,
+                                    hyb_view<T, I, O, space::device> to);
+} // namespace detail::gpu
+
+template <class T, class I, class O, space S, class A>
+void update_values(const context<S>& ctx, hyb<T, I, O, S>& to, const A& a) {
+  const auto from = detail::new_values_of<T, I, S>(to, a);
+  static_assert(std::is_same_v<typename decltype(from)::offset_type, O>,
+                "lacuna: operands differ in the width of their offsets");
+  const hyb_view<T, I, O, S> view(to.extent, to.nnz, to.width, to.stride, to.columns.view(),
+                                  to.values.view(), to.rest.view());
+  if constexpr (S == space::host)
+    detail::cpu::place_in_hyb<T, I, O>(ctx, from, view);
+  else
+    detail::gpu::place_in_hyb<T, I, O>(ctx, from, view);
 }
 
 } // namespace lacuna

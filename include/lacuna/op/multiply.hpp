@@ -128,6 +128,40 @@ void multiply_dense(const context<S>& ctx, const operation_info_t* info,
   run(t.view());
 }
 
+/// One column whose elements are side by side.
+template <class T, space S> bool is_vector(dense_view<T, S> v) {
+  return v.shape().col == 1 && v.row_stride() == 1;
+}
+template <class T, space S> vector_view<T, S> as_vector(dense_view<T, S> v) {
+  return {v.data(), v.shape().row};
+}
+/// Y = alpha A X + beta Z by the kernel for one column or for several; found: null, or of A.
+template <class T, class I, class O, space S>
+void multiply_csr_columns(const context<S>& ctx, const multiply_inspection<T, I, O, S>* found,
+                          T alpha, csr_view<const T, I, O, S> a, dense_view<const T, S> x, T beta,
+                          dense_view<const T, S> z, dense_view<T, S> y) {
+  const bool one = is_vector(x) && is_vector(y) && (beta == T{0} || is_vector(z));
+  if constexpr (S == space::host) {
+    if (one)
+      return detail::cpu::multiply_csr<T, I, O>(ctx, alpha, a, as_vector(x), beta, as_vector(z),
+                                                as_vector(y));
+    detail::cpu::multiply_csr_dense<T, I, O>(ctx, alpha, a, x, beta, z, y);
+  } else {
+    if (one)
+      return detail::gpu::multiply_csr<T, I, O>(ctx, found, alpha, a, as_vector(x), beta,
+                                                as_vector(z), as_vector(y));
+    detail::gpu::multiply_csr_dense<T, I, O>(ctx, alpha, a, x, beta, z, y);
+  }
+}
+template <class T, class I, class O, space S>
+void inspect_csr(const context<S>& ctx, csr_view<const T, I, O, S> a,
+                 multiply_inspection<T, I, O, S>& result) {
+  if constexpr (S == space::host)
+    detail::cpu::inspect_csr<T, I, O>(ctx, a, result);
+  else
+    detail::gpu::inspect_csr<T, I, O>(ctx, a, result);
+}
+
 /// A vector as a matrix of one column; a dense matrix as it is.
 template <class T, space S> dense_view<T, S> as_columns(vector_view<T, S> x) {
   return {x.data(), {x.size(), 1}, layout::column_major};
@@ -137,7 +171,7 @@ template <class T, space S> dense_view<T, S> as_columns(dense_view<T, S> x) { re
 /// Y = alpha A X + beta Z with A in a format made for multiplication alone: checks, then
 /// multiply_format, which the format's header declares.
 template <class View, space S, class X, class Y>
-void multiply_product(const context<S>& ctx, product_operand<View> a, dense_operand<X> x,
+void multiply_product(const context<S>& ctx, sparse_operand<View> a, dense_operand<X> x,
                       dense_operand<X> z, Y y) {
   using T = typename View::scalar_type;
   if (a.transposed)
@@ -278,10 +312,7 @@ operation_info_t multiply_inspect(const context<S>& ctx, const A& a, const X&, c
   // Row lengths are looked at, and no values.
   const csr_view<const T, I, O, S> used =
       op.transposed ? result->turned.template view<T>(nullptr) : op.a;
-  if constexpr (S == space::host)
-    detail::cpu::inspect_csr<T, I, O>(ctx, used, *result);
-  else
-    detail::gpu::inspect_csr<T, I, O>(ctx, used, *result);
+  detail::inspect_csr<T, I, O, S>(ctx, used, *result);
   return operation_info_t(std::move(result), {op.rows(), op.cols()});
 }
 template <class A, class X, class Y>

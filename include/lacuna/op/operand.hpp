@@ -135,7 +135,7 @@ template <mdspan_like M> auto const_view(const M& m) { return const_view(mdspan_
 template <class T>
   requires(is_operand_view<T>::value)
 T const_view(T a) { return a; }
-/// The formats made for multiplication alone: ell_csr, csr_k, packed_csr.
+/// The formats made for multiplication alone: those of format/ but coo, csr, csc, dense.
 template <class T> inline constexpr bool is_product_format = requires {
   typename T::product_format;
 };
@@ -211,28 +211,25 @@ template <class A> auto transposed(A&& a) {
 
 namespace detail {
 
-/// alpha * op(a), op = transposition or nothing.
-template <class T, class I, class O, space S> struct matrix_operand {
-  using scalar_type = T;
-  using index_type = I;
-  using offset_type = O;
-  static constexpr space memory_space = S;
-  csr_view<const T, I, O, S> a;
+/// alpha * op(a), op = transposition or nothing; View: of a sparse matrix in any format.
+template <class View> struct sparse_operand {
+  using scalar_type = typename View::scalar_type;
+  using index_type = typename View::index_type;
+  using offset_type = typename decltype([] {
+    if constexpr (requires { typename View::offset_type; })
+      return std::type_identity<typename View::offset_type>{};
+    else
+      return std::type_identity<std::int64_t>{};
+  }())::type;
+  static constexpr space memory_space = View::memory_space;
+  View a;
   double alpha = 1;
   bool transposed = false;
   std::int64_t rows() const { return transposed ? a.shape().col : a.shape().row; }
   std::int64_t cols() const { return transposed ? a.shape().row : a.shape().col; }
 };
-/// alpha * a for a format made for multiplication alone, which has one direction.
-template <class View> struct product_operand {
-  using scalar_type = typename View::scalar_type;
-  using index_type = typename View::index_type;
-  using offset_type = std::int64_t;
-  static constexpr space memory_space = View::memory_space;
-  View a;
-  double alpha = 1;
-  bool transposed = false;
-};
+template <class T, class I, class O, space S>
+using matrix_operand = sparse_operand<csr_view<const T, I, O, S>>;
 /// alpha * x for a vector or a dense matrix.
 template <class View> struct dense_operand {
   using scalar_type = std::remove_const_t<std::remove_pointer_t<decltype(View{}.data())>>;
@@ -260,7 +257,7 @@ matrix_operand<T, I, O, S> as_operand(csc_view<const T, I, O, S> a) {
 }
 template <class View>
   requires(is_product_format<View>)
-product_operand<View> as_operand(View a) { return {a}; }
+sparse_operand<View> as_operand(View a) { return {a}; }
 template <class T, space S>
 dense_operand<vector_view<const T, S>> as_operand(vector_view<const T, S> x) {
   return {x};

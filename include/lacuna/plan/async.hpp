@@ -16,14 +16,11 @@
 // at a time may use the operator.
 #pragma once
 
-#include <chrono>
-#include <future>
-
 #include <lacuna/plan/plan.hpp>
 
 namespace lacuna {
 
-template <class T, class I, class O, space S> class async_operator {
+template <class T, class I, class O, space S> class LACUNA_EXPORT async_operator {
 public:
   using scalar_type = T;
   static constexpr space memory_space = S;
@@ -31,144 +28,65 @@ public:
 
   /// Looks at a.
   async_operator(const context<S>& ctx, csr_view<const T, I, O, S> a, const plan_hints& hints,
-                 std::int64_t switch_after)
-      : ctx_(ctx), switch_after_(switch_after) {
-    if (switch_after < 0) throw bad_input("plan_async: switch_after is negative");
-    (void)with_environment(hints); // throws here, not in the background
-    plan_hints at_once;
-    at_once.format = spmv_format::csr;
-    now_ = std::make_unique<planned>(ctx, a, at_once);
-    ctx.synchronize(); // the worker's stream must find the arrays filled
-    next_ = std::async(std::launch::async, [ctx, a, hints] {
-      return std::make_unique<planned>(ctx, worker_beside(ctx), a, hints);
-    });
-  }
+                 std::int64_t switch_after);
   /// Takes a over; if it throws, a is as it was.
   async_operator(const context<S>& ctx, csr<T, I, O, S>&& a, const plan_hints& hints,
-                 std::int64_t switch_after)
-      : async_operator(ctx, std::as_const(a).view(), hints, switch_after) {
-    own_ = now_->own_ = std::make_shared<csr<T, I, O, S>>(std::move(a));
-  }
-  async_operator(async_operator&&) noexcept = default;
+                 std::int64_t switch_after);
+  async_operator(async_operator&&) noexcept;
   /// What was here before ends as it does in the destructor.
-  async_operator& operator=(async_operator&& other) noexcept {
-    async_operator before(std::move(other));
-    swap(before);
-    return *this;
-  }
+  async_operator& operator=(async_operator&& other) noexcept;
   /// Waits for the preparation and for products that are queued.
-  ~async_operator() {
-    if (now_ == nullptr) return;
-    if (next_.valid()) next_.wait();
-    try {
-      ctx_.synchronize();
-    } catch (const error&) { // a product failed: whoever waits for its result is told
-    }
-  }
-  void swap(async_operator& other) noexcept {
-    std::swap(ctx_, other.ctx_);
-    std::swap(switch_after_, other.switch_after_);
-    std::swap(products_, other.products_);
-    std::swap(own_, other.own_);
-    std::swap(now_, other.now_);
-    std::swap(made_, other.made_);
-    std::swap(next_, other.next_);
-    std::swap(failure_, other.failure_);
-  }
+  ~async_operator();
 
   template <class X, class Y> void multiply(const X& x, Y&& y) {
-    current().multiply(x, std::forward<Y>(y));
+    next().multiply(x, std::forward<Y>(y));
   }
   template <class X, class Y> void multiply(double alpha, const X& x, double beta, Y&& y) {
-    current().multiply(alpha, x, beta, std::forward<Y>(y));
+    next().multiply(alpha, x, beta, std::forward<Y>(y));
   }
   template <class X, class Y> void multiply_transposed(const X& x, Y&& y) {
-    current().multiply_transposed(x, std::forward<Y>(y));
+    next().multiply_transposed(x, std::forward<Y>(y));
   }
   template <class X, class Y>
   void multiply_transposed(double alpha, const X& x, double beta, Y&& y) {
-    current().multiply_transposed(alpha, x, beta, std::forward<Y>(y));
+    next().multiply_transposed(alpha, x, beta, std::forward<Y>(y));
   }
 
   /// As a plan's; waits for the preparation, which reads the old values. When the change to the
   /// planned format comes does not depend on it where switch_after says when.
   template <class A> void update_values(A&& a) {
     if constexpr (detail::is_csc<std::remove_cvref_t<A>>) {
-      update_values(to_csr(ctx_, a));
+      update_values(to_csr(now().where(), a));
     } else {
       detail::require_can_be_taken<A>();
       const auto [rows, cols] = shape();
       const csr_view<const T, I, O, S> from =
-          detail::new_values_of<T, I, S>(rows, cols, now_->size(), a);
-      receive();
-      std::shared_ptr<csr<T, I, O, S>> taken;
-      if constexpr (detail::is_given_away<A>) taken = std::make_shared<csr<T, I, O, S>>();
-      if (made_ != nullptr) made_->update(from, taken); // the only one of the two that allocates
-      now_->update(from, taken);
-      if constexpr (detail::is_given_away<A>) {
-        *taken = std::move(a);
-        own_ = std::move(taken);
-      }
+          detail::new_values_of<T, I, S>(rows, cols, now().size(), a);
+      if constexpr (detail::is_given_away<A>)
+        update(std::move(a));
+      else
+        update(from);
     }
   }
 
   /// Whether products use the planned format by now.
-  [[nodiscard]] bool switched() const {
-    return !next_.valid() && made_ == nullptr && failure_ == nullptr;
-  }
+  [[nodiscard]] bool switched() const;
   /// Until they do; throws what the preparation threw.
-  void wait() {
-    take();
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
-  }
-  [[nodiscard]] lacuna::index<std::int64_t> shape() const { return now_->shape(); }
-  [[nodiscard]] spmv_format format() const { return now_->format(); }
-  [[nodiscard]] std::size_t bytes() const { return now_->bytes(); }
-  [[nodiscard]] std::string explain() const {
-    if (failure_ != nullptr) return "the preparation failed, so csr stays\n" + now_->explain();
-    return (!switched() ? "in csr until the planned format is made\n" : "") + now_->explain();
-  }
+  void wait();
+  [[nodiscard]] lacuna::index<std::int64_t> shape() const { return now().shape(); }
+  [[nodiscard]] const std::string& format() const { return now().format(); }
+  [[nodiscard]] std::size_t bytes() const { return now().bytes(); }
+  [[nodiscard]] std::string explain() const;
 
 private:
-  static host_context worker_beside(const host_context&) { return host_context({1}); }
-  static device_context worker_beside(const device_context& ctx) {
-    return device_context({.device = ctx.device()});
-  }
+  struct state;
+  /// The operator of the product before; and of the next one, which may be the planned one.
+  [[nodiscard]] const planned& now() const;
+  const planned& next();
+  void update(csr_view<const T, I, O, S> from);
+  void update(csr<T, I, O, S>&& from);
 
-  /// The operator for the next product.
-  const planned& current() {
-    const bool may = switch_after_ == 0 || products_ >= switch_after_;
-    const bool ready =
-        made_ != nullptr || switch_after_ > 0 ||
-        (next_.valid() && next_.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
-    if (may && ready) take();
-    ++products_;
-    return *now_;
-  }
-  /// Waits for the preparation, and keeps what it made.
-  void receive() noexcept {
-    if (!next_.valid()) return;
-    try {
-      made_ = next_.get();
-      made_->own_ = own_;
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-  }
-  /// Goes over to what the preparation made.
-  void take() {
-    receive();
-    if (made_ == nullptr) return;
-    ctx_.synchronize(); // products that are queued still use the old one
-    now_ = std::move(made_);
-  }
-
-  context<S> ctx_;
-  std::int64_t switch_after_ = 0, products_ = 0;
-  std::shared_ptr<csr<T, I, O, S>> own_; // null: the matrix is the caller's
-  std::unique_ptr<planned> now_, made_;
-  std::future<std::unique_ptr<planned>> next_;
-  std::exception_ptr failure_;
+  std::unique_ptr<state> state_;
 };
 
 /// switch_after: products in CSR before the change; 0: as soon as the format is made.

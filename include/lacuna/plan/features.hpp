@@ -20,7 +20,6 @@ inline bool operator==(const row_statistics& a, const row_statistics& b) {
 /// are a step: what 32 lanes that take a row each read at once.
 struct spmv_features {
   static constexpr int group_rows = 32;
-  static constexpr int short_row = 64;    ///< entries of the longest row that counts as short
   static constexpr int longest_cut = 256; ///< entries that are looked at in a row of the sample
 
   std::int64_t rows = 0;
@@ -35,8 +34,6 @@ struct spmv_features {
   /// Steps of all groups, each as many as its longest row has entries: 32 times this is what
   /// unsorted sliced ELL stores.
   std::int64_t slice_steps = 0;
-  std::int64_t slice_steps_short = 0; ///< the same without the rows of more than 64 entries
-  std::int64_t entries_short = 0;     ///< entries of the rows that are left
 
   // Of sampled groups, spread evenly over the rows, and in each row of its first 256 entries.
   std::int64_t sampled_groups = 0;
@@ -58,18 +55,15 @@ struct spmv_features {
   std::int64_t chunks_8 = 0;
   std::int64_t chunks_16 = 0;
   std::int64_t chunks_full = 0;
-  /// Entries by the bits of column - column before it in the row; [0]: none needed, or no entry
-  /// before it. Where the difference is negative, in unsorted_pairs instead.
-  std::array<std::int64_t, 64> delta_bits{};
-  std::int64_t unsorted_pairs = 0;
+  /// Entries one column after the entry before them in their row: runs, as of dense blocks.
+  std::int64_t following_entries = 0;
   /// Rows with the columns of the row before them in the group, in the same order; of longer rows
-  /// the first 256 and the length are compared. Empty rows are none.
+  /// the first 256 and the length are compared. Empty rows are none, nor are groups' first rows.
   std::int64_t twin_rows = 0;
 
   // Of single entries sampled from all of the matrix.
   std::int64_t sampled_columns = 0;
-  std::int64_t hot_columns = 0; ///< columns that were hit at least 4 times
-  /// Share of the sampled entries in the 4096 most frequent of those.
+  /// Share of the sampled entries in the 4096 most frequent columns, of those hit at least 4 times.
   double hot_share_4096 = 0;
 
   friend bool operator==(const spmv_features&, const spmv_features&) = default;

@@ -1,46 +1,26 @@
 // What the planner knows about a machine: how long each kernel takes for its work. Built in for an
-// H200, scaled to other GPUs, and for x86; measured and stored by `lacuna tune`.
+// H200, scaled to other GPUs, and for x86; measured and stored by `lacuna tune`. Which kernels and
+// thresholds there are is the formats' to say (src/plan/formats).
 #pragma once
 
-#include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <lacuna/op/csr_k.hpp>
+#include <lacuna/core/context.hpp>
 #include <lacuna/op/spgemm_options.hpp>
+#include <lacuna/plan/decision.hpp>
 
 namespace lacuna {
 
-/// The kernels that plans choose between.
-enum class spmv_class {
-  csr_rows,     ///< CSR, a few lanes a row; on a host, all of CSR
-  csr_tiles,    ///< CSR, tiles of whole rows (device)
-  csr_split,    ///< CSR, tiles that cut rows (device)
-  packed_csr,   ///< CSR with packed columns
-  ell_diagonal, ///< ell_csr, rows in order, slices by diagonals
-  ell_even,     ///< ell_csr, rows in order, slices of one width
-  ell_slices,   ///< ell_csr, rows in order, slices of several widths
-  ell_sorted,   ///< ell_csr, rows by length, long rows in pieces
-  csr_k         ///< CSR-k
-};
-inline constexpr int spmv_class_count = 9;
-LACUNA_EXPORT const char* name_of(spmv_class c);
-
-/// What one multiplication has to do.
-struct spmv_work {
-  double stream = 0;  ///< bytes that are read or written once: the matrix, x, y
-  double gather = 0;  ///< bytes of x in sectors of 32 that are read anew for every 32 lanes
-  double rows = 0;    ///< rows
-  double entries = 0; ///< entries, padding included
-};
 /// Seconds for some work: a line through measurements.
 struct spmv_cost {
   double fixed = 0;   ///< seconds, whatever the work
-  double stream = 0;  ///< seconds a byte
-  double gather = 0;  ///< seconds a byte
-  double row = 0;     ///< seconds a row
-  double entry = 0;   ///< seconds an entry
+  double stream = 0;  ///< seconds per byte
+  double gather = 0;  ///< seconds per byte
+  double row = 0;     ///< seconds per row
+  double entry = 0;   ///< seconds per entry
   double convert = 0; ///< making the format, in products of CSR
   [[nodiscard]] double seconds(const spmv_work& w) const {
     return fixed + stream * w.stream + gather * w.gather + row * w.rows + entry * w.entries;
@@ -51,24 +31,17 @@ struct spmv_machine {
   std::string name;   ///< "NVIDIA H200", "x86 AVX2, 2 threads"
   std::string origin; ///< "built in", or the file it was read from
   bool device = false;
-  int workers = 1;           ///< multiprocessors, or threads
-  double transposition = 12; ///< in products of CSR
-  std::array<spmv_cost, spmv_class_count> cost{};
-  /// ell_csr: entries of a piece; rows for each worker below which rows get several lanes, and the
-  /// entries a lane has then; padding that rows in order may cost.
-  std::int64_t piece = 2048;
-  std::int64_t few_rows = 1024;
-  std::int64_t lane_entries = 8;
-  double padding = 1.15;
-  csr_k_model csr_k = csr_k_model::cpu();
-  spgemm_thresholds spgemm; ///< of a device
-  /// What of its file was not used or not there, a sentence each.
+  int workers = 1;                                    ///< multiprocessors, or threads
+  std::map<std::string, spmv_cost, std::less<>> cost; ///< by kernel: "ell_even"
+  std::map<std::string, double, std::less<>> numbers; ///< thresholds of formats: "piece"
+  spgemm_thresholds spgemm;                           ///< of a device
+  /// What of its file was not used or not there, one sentence each.
   std::vector<std::string> remarks;
 
-  [[nodiscard]] const spmv_cost& of(spmv_class c) const {
-    return cost[static_cast<std::size_t>(c)];
-  }
-  spmv_cost& of(spmv_class c) { return cost[static_cast<std::size_t>(c)]; }
+  /// Throw std::out_of_range for a name that no format has.
+  [[nodiscard]] LACUNA_EXPORT const spmv_cost& of(std::string_view kernel) const;
+  LACUNA_EXPORT spmv_cost& of(std::string_view kernel);
+  [[nodiscard]] LACUNA_EXPORT double number(std::string_view which) const;
 };
 
 /// Built in: measured on an H200, and on an EPYC with 2 threads; a host's costs are divided among
@@ -81,7 +54,7 @@ LACUNA_EXPORT spmv_machine x86_machine(const std::string& simd, int threads);
 /// memory's clock (0), its bandwidth is guessed from the width of its bus, or without that from the
 /// multiprocessors; `origin` says so.
 LACUNA_EXPORT spmv_machine scaled_machine(const device_properties& properties);
-/// Bytes a second of the device's memory, from its clock and bus; 0 if the driver tells no clock.
+/// Bytes per second of the device's memory, from its clock and bus; 0 if the driver tells no clock.
 LACUNA_EXPORT double memory_bandwidth(const device_properties& properties);
 
 /// The name that a context's machine is stored under.
@@ -99,7 +72,7 @@ LACUNA_EXPORT spmv_machine machine_of(const device_context& ctx);
 /// ~/.config/lacuna; empty if none of them is set.
 LACUNA_EXPORT std::string machine_file(const std::string& machine_name);
 /// What write_machine writes. Version 1 is that of files without the word.
-inline constexpr int machine_file_version = 2;
+inline constexpr int machine_file_version = 3;
 /// The machine of a file, which may be of another version, damaged or cut off: what is missing or
 /// out of range is that of `built_in`, what is unknown is ignored, and `remarks` tells both, with
 /// the line. Kind and number of workers are always those of `built_in`: they say what runs, not how

@@ -1,0 +1,254 @@
+// Block CSR: small dense blocks of b x b entries, b from 2 to 8, one column index each. At home
+// where a node of a mesh has several unknowns.
+//
+//   auto m = to_bsr(ctx, a, {.block = 3});   blocks of 3 x 3, aligned to multiples of 3
+//   auto m = to_bsr(ctx, a);                 the size that takes the fewest bytes, found by
+//   counting multiply(ctx, m, x, y);                  y = A x auto b = to_csr(ctx, m); a again,
+//   sorted; duplicates were added up
+//
+// A block that lacks entries keeps a mask of those it has: places without an entry take part in
+// nothing, so Inf and NaN in x stay where the matrix says. Every row's sum has a fixed order, so
+// results are bitwise repeatable: on the host for any number of threads.
+//
+// Invariants, tested by check():
+//   rowptr has an element more than there are block rows, ceil(rows / b), begins with 0, never
+//   decreases and ends with the number of blocks;
+//   a block's column, or its complement ~column where entries are missing, is inside the matrix;
+//   columns of a block row ascend;
+//   values has b b places per block, column by column;
+//   masks is empty if no block lacks entries, else has one element per block: bit c b + r says that
+//   (r, c) is an entry; blocks whose column is not complemented have all b b bits, and no bit is
+//   outside the matrix.
+#pragma once
+
+#include <lacuna/op/check.hpp>
+#include <lacuna/op/convert.hpp>
+#include <lacuna/op/update_values.hpp>
+
+namespace lacuna {
+
+/// View; read-only but for a T that is not const.
+template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
+          space S = space::host>
+class bsr_view : public detail::product_view {
+public:
+  using scalar_type = std::remove_const_t<T>;
+  using index_type = I;
+  using offset_type = O;
+  static constexpr space memory_space = S;
+  static_assert(detail::is_value<scalar_type>, "lacuna: values are float or double");
+  static_assert(detail::is_index<I> && detail::is_index<O>, "lacuna: indices are int32 or int64");
+
+  constexpr bsr_view() = default;
+  constexpr bsr_view(index<I> shape, std::int64_t nnz, int block, vector_view<const O, S> rowptr,
+                     vector_view<const I, S> colind, vector_view<T, S> values,
+                     vector_view<const std::uint64_t, S> masks)
+      : shape_(shape), nnz_(nnz), block_(block), rowptr_(rowptr), colind_(colind), values_(values),
+        masks_(masks) {}
+  /// A read-only view of what a writable one shows.
+  template <class U>
+    requires(std::is_const_v<T>&& std::is_same_v<U, scalar_type>)
+  constexpr bsr_view(const bsr_view<U, I, O, S>& a) // NOLINT(google-explicit-constructor)
+      : bsr_view(a.shape(), a.size(), a.block(), a.rowptr(), a.colind(), a.values(), a.masks()) {}
+
+  constexpr index<I> shape() const { return shape_; }
+  /// Entries of the matrix it was made from.
+  constexpr std::int64_t size() const { return nnz_; }
+  /// b: rows and columns of a block.
+  constexpr int block() const { return block_; }
+  constexpr std::int64_t block_rows() const { return rowptr_.empty() ? 0 : rowptr_.size() - 1; }
+  constexpr vector_view<const O, S> rowptr() const { return rowptr_; }
+  constexpr vector_view<const I, S> colind() const { return colind_; }
+  constexpr vector_view<T, S> values() const { return values_; }
+  constexpr vector_view<const std::uint64_t, S> masks() const { return masks_; }
+
+private:
+  index<I> shape_{};
+  std::int64_t nnz_ = 0;
+  int block_ = 2;
+  vector_view<const O, S> rowptr_;
+  vector_view<const I, S> colind_;
+  vector_view<T, S> values_;
+  vector_view<const std::uint64_t, S> masks_;
+};
+
+/// Owner. Made by to_bsr.
+template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
+          space S = space::host>
+struct bsr {
+  using product_format = void;
+  using scalar_type = T;
+  using index_type = I;
+  using offset_type = O;
+  static constexpr space memory_space = S;
+
+  lacuna::index<I> extent{};
+  std::int64_t nnz = 0;
+  int block = 2;
+  array<O, S> rowptr;
+  array<I, S> colind;
+  array<T, S> values;
+  array<std::uint64_t, S> masks;
+
+  lacuna::index<I> shape() const { return extent; }
+  [[nodiscard]] std::int64_t size() const { return nnz; }
+  bsr_view<const T, I, O, S> view() const {
+    return {extent, nnz, block, rowptr.view(), colind.view(), values.view(), masks.view()};
+  }
+  bsr_view<T, I, O, S> view() {
+    return {extent,
+            nnz,
+            block,
+            std::as_const(rowptr).view(),
+            std::as_const(colind).view(),
+            values.view(),
+            std::as_const(masks).view()};
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    return rowptr.bytes() + colind.bytes() + values.bytes() + masks.bytes();
+  }
+};
+
+struct bsr_options {
+  int block = 0; ///< 2 to 8; 0: the size with the fewest bytes
+};
+
+namespace detail::cpu {
+template <class T, class I, class O>
+LACUNA_EXPORT bsr<T, I, O> csr_to_bsr(const host_context& ctx, csr_view<const T, I, O> a,
+                                      const bsr_options& options);
+template <class T, class I, class O>
+LACUNA_EXPORT csr<T, I, O> bsr_to_csr(const host_context& ctx, bsr_view<const T, I, O> a);
+template <class T, class I, class O>
+LACUNA_EXPORT void check_bsr(const host_context& ctx, bsr_view<const T, I, O> a);
+/// Several columns: a block row is read from memory once for all of them.
+template <class T, class I, class O>
+LACUNA_EXPORT void multiply_bsr(const host_context& ctx, T alpha, bsr_view<const T, I, O> a,
+                                dense_view<const T> x, T beta, dense_view<const T> z,
+                                dense_view<T> y);
+/// Entry k of the rows in rowptr and colind is values[from[k]], or values[k] where from is null.
+template <class T, class I, class O>
+LACUNA_EXPORT void place_in_bsr(const host_context& ctx, vector_view<const O> rowptr,
+                                const I* colind, const O* from, const T* values,
+                                bsr_view<T, I, O> to);
+} // namespace detail::cpu
+
+namespace detail::gpu {
+/// Waits for the number of blocks.
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT bsr<T, I, O, space::device> csr_to_bsr(const device_context& ctx,
+                                                         csr_view<const T, I, O, space::device> a,
+                                                         const bsr_options& options);
+/// Queued. Four columns at a time.
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT void
+multiply_bsr(const device_context& ctx, T alpha, bsr_view<const T, I, O, space::device> a,
+             dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
+             dense_view<T, space::device> y);
+/// Queued.
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT void
+place_in_bsr(const device_context& ctx, vector_view<const O, space::device> rowptr, const I* colind,
+             const O* from, const T* values, bsr_view<T, I, O, space::device> to);
+} // namespace detail::gpu
+
+/// From a csr matrix or view. Costs a sort of the block columns; scratch: 4 bytes and an index per
+/// entry. Throws bad_input if the size is not 0 or 2 to 8.
+template <space S, class A>
+auto to_bsr(const context<S>& ctx, const A& a, const bsr_options& options = {}) {
+  const auto view = detail::const_view(a);
+  using V = decltype(view);
+  using T = typename V::scalar_type;
+  using I = typename V::index_type;
+  using O = typename V::offset_type;
+  detail::require_same_space<S, V>();
+  if (options.block != 0 && (options.block < 2 || options.block > 8))
+    throw bad_input("to_bsr: blocks have 2 to 8 rows, not " + std::to_string(options.block));
+  if constexpr (S == space::host)
+    return detail::cpu::csr_to_bsr<T, I, O>(ctx, view, options);
+  else
+    return detail::gpu::csr_to_bsr<T, I, O>(ctx, view, options);
+}
+template <class A>
+  requires(!detail::is_context<A>)
+auto to_bsr(const A& a, const bsr_options& options = {}) {
+  return to_bsr(detail::default_context_for<A>(), a, options);
+}
+
+template <space S, class T, class I, class O, space From>
+bsr<std::remove_const_t<T>, I, O, S> copy_to(const context<S>& ctx, bsr_view<T, I, O, From> a) {
+  return {a.shape(),
+          a.size(),
+          a.block(),
+          copy_to(ctx, a.rowptr()),
+          copy_to(ctx, a.colind()),
+          copy_to(ctx, a.values()),
+          copy_to(ctx, a.masks())};
+}
+template <space S, class T, class I, class O, space From>
+auto copy_to(const context<S>& ctx, const bsr<T, I, O, From>& a) {
+  return copy_to(ctx, a.view());
+}
+
+namespace detail {
+template <class T, class I, class O, space S>
+void multiply_format(const context<S>& ctx, T alpha, bsr_view<const T, I, O, S> a,
+                     dense_view<const T, S> x, T beta, dense_view<const T, S> z,
+                     dense_view<T, S> y) {
+  if constexpr (S == space::host)
+    detail::cpu::multiply_bsr<T, I, O>(ctx, alpha, a, x, beta, z, y);
+  else
+    detail::gpu::multiply_bsr<T, I, O>(ctx, alpha, a, x, beta, z, y);
+}
+/// A matrix on a device is tested on the host, from a copy.
+template <class T, class I, class O, space S>
+void check_view(const context<S>& ctx, bsr_view<const T, I, O, S> a) {
+  if constexpr (S == space::host) {
+    detail::cpu::check_bsr<T, I, O>(ctx, a);
+  } else {
+    const host_context host;
+    const auto copy = copy_to(host, a);
+    detail::cpu::check_bsr<T, I, O>(host, copy.view());
+  }
+}
+template <class T, class I, class O, space S>
+void place_values(const context<S>& ctx, vector_view<const O, S> rowptr, const I* colind,
+                  const O* from, const T* values, bsr_view<T, I, O, S> to) {
+  if constexpr (S == space::host)
+    detail::cpu::place_in_bsr<T, I, O>(ctx, rowptr, colind, from, values, to);
+  else
+    detail::gpu::place_in_bsr<T, I, O>(ctx, rowptr, colind, from, values, to);
+}
+} // namespace detail
+
+template <class T, class I, class O, space S>
+void check(const context<S>& ctx, const bsr<T, I, O, S>& a) {
+  detail::check_view(ctx, a.view());
+}
+template <class T, class I, class O, space S>
+void check(const context<S>& ctx, const bsr_view<const T, I, O, S>& a) {
+  detail::check_view(ctx, a);
+}
+
+/// Sorted and unique. From a device by way of the host.
+template <class T, class I, class O, space S>
+csr<T, I, O, S> to_csr(const context<S>& ctx, const bsr<T, I, O, S>& a) {
+  if constexpr (S == space::host) {
+    return detail::cpu::bsr_to_csr<T, I, O>(ctx, a.view());
+  } else {
+    const host_context host;
+    const auto copy = copy_to(host, a);
+    return copy_to(ctx, detail::cpu::bsr_to_csr<T, I, O>(host, std::as_const(copy).view()));
+  }
+}
+
+template <class T, class I, class O, space S, class A>
+void update_values(const context<S>& ctx, bsr<T, I, O, S>& to, const A& a) {
+  const auto from = detail::new_values_of<T, I, S>(to, a);
+  static_assert(std::is_same_v<typename decltype(from)::offset_type, O>,
+                "lacuna: operands differ in the width of their offsets");
+  detail::place_values<T, I, O, S>(ctx, from.rowptr(), from.colind().data(), nullptr,
+                                   from.values().data(), to.view());
+}
+
+} // namespace lacuna

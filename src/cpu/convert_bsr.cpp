@@ -1,0 +1,212 @@
+// Block CSR on the host: made from CSR, given new values, taken apart and checked.
+#include <lacuna/format/bsr.hpp>
+
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "cpu/build_rows.hpp"
+
+namespace lacuna::detail::cpu {
+namespace {
+
+template <class I> constexpr I column_of(I stored) { return stored < 0 ? ~stored : stored; }
+constexpr std::uint64_t all_of(int block) { return ~std::uint64_t{0} >> (64 - block * block); }
+
+/// Which blocks have entries: a matrix of blocks, its values unused.
+template <class T, class I, class O>
+csr<float, I, O> block_pattern(const host_context& ctx, csr_view<const T, I, O> a, int block) {
+  const std::int64_t rows = a.shape().row, cols = a.shape().col;
+  const index<I> shape{(rows + block - 1) / block, (cols + block - 1) / block};
+  csr<float, I, O> blocks(ctx, shape, a.size());
+  for_each_range(ctx, std::int64_t{shape.row} + 1, entry_grain,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i)
+                     blocks.rowptr()[i] = a.rowptr()[std::min(i * block, rows)];
+                 });
+  for_each_range(ctx, a.size(), entry_grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      blocks.colind()[k] = a.colind()[k] / static_cast<I>(block);
+      blocks.values()[k] = 0;
+    }
+  });
+  sort_csr<float, I, O>(ctx, blocks.view());
+  return merge_csr<float, I, O>(ctx, std::as_const(blocks).view(), duplicates::first);
+}
+
+/// Calls f(block row) for all of them, shared out by their blocks.
+template <class O, class F>
+void for_each_block_row(const host_context& ctx, const O* rowptr, std::int64_t block_rows, F f) {
+  const std::int64_t blocks = block_rows == 0 ? 0 : std::int64_t{rowptr[block_rows]};
+  for_each_part(ctx, block_rows + blocks, entry_grain / 16, [&](int part, int parts) {
+    const std::int64_t end = first_row(rowptr, block_rows, part + 1, parts);
+    for (std::int64_t i = first_row(rowptr, block_rows, part, parts); i < end; ++i) f(i);
+  });
+}
+
+/// The block of a block row that holds a column; there is one.
+template <class I, class O>
+std::int64_t find_block(const I* colind, O begin, O end, I block_column) {
+  return std::partition_point(colind + begin, colind + end,
+                              [=](I stored) { return column_of(stored) < block_column; }) -
+         colind;
+}
+
+} // namespace
+
+template <class T, class I, class O>
+bsr<T, I, O> csr_to_bsr(const host_context& ctx, csr_view<const T, I, O> a,
+                        const bsr_options& options) {
+  csr<float, I, O> pattern;
+  int block = options.block;
+  if (block != 0) {
+    pattern = block_pattern(ctx, a, block);
+  } else {
+    double least = 0;
+    for (const int tried : {2, 3, 4, 5, 6, 7, 8}) {
+      csr<float, I, O> found = block_pattern(ctx, a, tried);
+      const double bytes =
+          static_cast<double>(found.size()) * (tried * tried * sizeof(T) + sizeof(I));
+      if (block != 0 && bytes >= least) continue;
+      least = bytes;
+      block = tried;
+      pattern = std::move(found);
+    }
+  }
+  bsr<T, I, O> result{a.shape(), a.size(), block, {}, {}, {}, {}};
+  const std::int64_t blocks = pattern.size(), places = block * block;
+  array<float> unused;
+  std::tie(result.rowptr, result.colind, unused) = std::move(pattern).release();
+  unused = {};
+  result.values = array<T>(ctx, checked_mul(blocks, places));
+  array<std::uint64_t> masks(ctx, blocks);
+
+  const O* const rowptr = result.rowptr.data();
+  I* const colind = result.colind.data();
+  const std::int64_t block_rows = result.rowptr.size() - 1;
+  for_each_block_row(ctx, rowptr, block_rows, [&](std::int64_t i) {
+    for (O k = rowptr[i]; k < rowptr[i + 1]; ++k) masks[k] = 0;
+    const std::int64_t last = std::min<std::int64_t>((i + 1) * block, a.shape().row);
+    for (std::int64_t row = i * block; row < last; ++row)
+      for (O e = a.rowptr()[row]; e < a.rowptr()[row + 1]; ++e) {
+        const I column = a.colind()[e];
+        const std::int64_t k =
+            find_block(colind, rowptr[i], rowptr[i + 1], static_cast<I>(column / block));
+        masks[k] |= std::uint64_t{1} << (column % block * block + row - i * block);
+      }
+  });
+  const auto lacks = [&](std::uint64_t mask) { return mask != all_of(block); };
+  if (std::any_of(masks.begin(), masks.end(), lacks)) {
+    for (std::int64_t k = 0; k < blocks; ++k)
+      if (lacks(masks[k])) colind[k] = ~colind[k];
+    result.masks = std::move(masks);
+  }
+  place_in_bsr<T, I, O>(ctx, a.rowptr(), a.colind().data(), nullptr, a.values().data(),
+                        result.view());
+  return result;
+}
+
+template <class T, class I, class O>
+void place_in_bsr(const host_context& ctx, vector_view<const O> rowptr, const I* colind,
+                  const O* from, const T* values, bsr_view<T, I, O> to) {
+  const int block = to.block();
+  const std::int64_t rows = to.shape().row;
+  const O* const block_rowptr = to.rowptr().data();
+  const I* const block_colind = to.colind().data();
+  for_each_block_row(ctx, block_rowptr, to.block_rows(), [&](std::int64_t i) {
+    const O first = block_rowptr[i], last = block_rowptr[i + 1];
+    // -0 is what a sum begins with: it changes no bit of the first value.
+    std::fill_n(to.values().data() + std::int64_t{first} * block * block,
+                std::int64_t{last - first} * block * block, -T{0});
+    const std::int64_t end = std::min<std::int64_t>((i + 1) * block, rows);
+    for (std::int64_t row = i * block; row < end; ++row)
+      for (O e = rowptr[row]; e < rowptr[row + 1]; ++e) {
+        const I column = colind[e];
+        const std::int64_t k =
+            find_block(block_colind, first, last, static_cast<I>(column / block));
+        if (k == last) continue; // of another pattern
+        to.values()[k * block * block + column % block * block + row - i * block] +=
+            values[from == nullptr ? e : from[e]];
+      }
+  });
+}
+
+template <class T, class I, class O>
+csr<T, I, O> bsr_to_csr(const host_context& ctx, bsr_view<const T, I, O> a) {
+  const int block = a.block();
+  const std::int64_t rows = a.shape().row;
+  const auto mask_of = [=](std::int64_t k) {
+    return a.colind()[k] < 0 ? a.masks()[k] : all_of(block);
+  };
+  // Bits of row r of a block: every block-th, from r on.
+  std::uint64_t first_row_bits = 0;
+  for (int c = 0; c < block; ++c) first_row_bits |= std::uint64_t{1} << (c * block);
+  const int parts = part_count(ctx, rows + a.values().size(), entry_grain);
+  return build_rows<T, I, O>(
+      ctx, a.shape(), {true, true}, parts, [=](int part) { return part_begin(rows, part, parts); },
+      [&](std::int64_t row) {
+        std::int64_t count = 0;
+        for (O k = a.rowptr()[row / block]; k < a.rowptr()[row / block + 1]; ++k)
+          count += std::popcount(mask_of(k) & first_row_bits << (row % block));
+        return count;
+      },
+      [&](std::int64_t row, I* colind, T* values) {
+        for (O k = a.rowptr()[row / block]; k < a.rowptr()[row / block + 1]; ++k)
+          for (int c = 0; c < block; ++c) {
+            const std::int64_t place = c * block + row % block;
+            if ((mask_of(k) >> place & 1) == 0) continue;
+            *colind++ = column_of(a.colind()[k]) * static_cast<I>(block) + static_cast<I>(c);
+            *values++ = a.values()[std::int64_t{k} * block * block + place];
+          }
+      });
+}
+
+template <class T, class I, class O>
+void check_bsr(const host_context&, bsr_view<const T, I, O> a) {
+  const auto fail = [](const std::string& what) { throw bad_input("bsr: " + what); };
+  const int block = a.block();
+  const auto [rows, cols] = a.shape();
+  if (rows < 0 || cols < 0) throw_bad_shape("bsr", rows, cols, a.size());
+  if (block < 2 || block > 8) fail(fmt::format("blocks of {} rows", block));
+  const std::int64_t block_rows = (std::int64_t{rows} + block - 1) / block;
+  if (a.rowptr().empty() && rows == 0 && a.values().empty()) return; // moved from
+  if (a.block_rows() != block_rows)
+    fail(fmt::format("{} block rows, {} are needed", a.block_rows(), block_rows));
+  const std::int64_t blocks = a.colind().size();
+  if (a.rowptr()[0] != 0 || a.rowptr()[block_rows] != blocks)
+    fail(fmt::format("rowptr goes from {} to {}, there are {} blocks", a.rowptr()[0],
+                     a.rowptr()[block_rows], blocks));
+  if (a.values().size() != blocks * block * block)
+    fail(fmt::format("{} values for {} blocks of {}", a.values().size(), blocks, block * block));
+  if (!a.masks().empty() && a.masks().size() != blocks)
+    fail(fmt::format("{} masks for {} blocks", a.masks().size(), blocks));
+  for (std::int64_t i = 0; i < block_rows; ++i) {
+    if (a.rowptr()[i + 1] < a.rowptr()[i]) fail(fmt::format("rowptr decreases at {}", i + 1));
+    for (std::int64_t k = a.rowptr()[i]; k < a.rowptr()[i + 1]; ++k) {
+      const std::int64_t column = column_of(a.colind()[k]);
+      const bool lacks = a.colind()[k] < 0;
+      if (column * block >= cols) fail(fmt::format("colind[{}] = {} is outside", k, column));
+      if (k > a.rowptr()[i] && column <= column_of(a.colind()[k - 1]))
+        fail(fmt::format("columns of block row {} do not ascend at {}", i, k));
+      if (lacks && a.masks().empty()) fail(fmt::format("block {} lacks entries and masks", k));
+      const std::uint64_t mask = a.masks().empty() ? all_of(block) : a.masks()[k];
+      if (!lacks && mask != all_of(block)) fail(fmt::format("block {} is said to be full", k));
+      for (int place = 0; place < 64; ++place)
+        if ((mask >> place & 1) != 0 &&
+            (place >= block * block || i * block + place % block >= rows ||
+             column * block + place / block >= cols))
+          fail(fmt::format("block {} has entry {} outside", k, place));
+    }
+  }
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template bsr<T, I, O> csr_to_bsr<T, I, O>(const host_context&, csr_view<const T, I, O>,          \
+                                            const bsr_options&);                                   \
+  template void place_in_bsr<T, I, O>(const host_context&, vector_view<const O>, const I*,         \
+                                      const O*, const T*, bsr_view<T, I, O>);                      \
+  template csr<T, I, O> bsr_to_csr<T, I, O>(const host_context&, bsr_view<const T, I, O>);         \
+  template void check_bsr<T, I, O>(const host_context&, bsr_view<const T, I, O>);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::detail::cpu

@@ -1,0 +1,122 @@
+// Y = alpha A X + beta Z on the host, A in block CSR: shares of equal blocks per thread. A block's
+// column of b values is multiplied with one element of x, so sums of b rows grow side by side in
+// vector registers. Memory-bound: b b values and an index per block, x and y about once.
+// Compiled once for each instruction set: Highway includes this file again for every target.
+#include "cpu/targets.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/multiply_bsr.cpp"
+#include <hwy/foreach_target.h> // must come before highway.h
+
+#include <hwy/highway.h>
+
+#include <lacuna/format/bsr.hpp>
+
+#include "cpu/rows.hpp"
+
+#ifndef LACUNA_MULTIPLY_BSR_ONCE
+#define LACUNA_MULTIPLY_BSR_ONCE
+namespace lacuna::detail::cpu {
+template <class T, class I, class O> struct block_arguments {
+  bsr_view<const T, I, O> a;
+  dense_view<const T> x, z;
+  dense_view<T> y;
+  T alpha, beta;
+};
+/// Block rows [first, last), all columns of X.
+template <class T, class I, class O>
+using block_kernel = void (*)(const block_arguments<T, I, O>&, std::int64_t first,
+                              std::int64_t last);
+template <class T, class I, class O> struct block_kernels {
+  block_kernel<T, I, O> of[9]; ///< by the size of blocks, from 2 on
+};
+#define LACUNA_SLOT(T, I, O) std::tuple<block_kernels<T, I, O>>{},
+using block_kernel_table =
+    decltype(std::tuple_cat(LACUNA_FOR_EACH_TYPE(LACUNA_SLOT) std::tuple<>{}));
+#undef LACUNA_SLOT
+} // namespace lacuna::detail::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace lacuna::detail::cpu::HWY_NAMESPACE {
+
+template <int b, class T, class I, class O>
+void multiply_blocks(const block_arguments<T, I, O>& p, std::int64_t first, std::int64_t last) {
+  const bsr_view<const T, I, O>& a = p.a;
+  const O* const rowptr = a.rowptr().data();
+  const I* const colind = a.colind().data();
+  const T* const values = a.values().data();
+  const std::int64_t rows = a.shape().row, x_row = p.x.row_stride();
+  for (std::int64_t i = first; i < last; ++i)
+    for (std::int64_t j = 0; j < p.y.shape().col; ++j) {
+      const T* const x = p.x.data() + j * p.x.col_stride();
+      // Two sums in turn: an addition need not wait for the one before it.
+      T sums[2][b] = {};
+      const auto add = [&](T* HWY_RESTRICT sum, std::int64_t k) HWY_ATTR {
+        const T* HWY_RESTRICT const v = values + k * (b * b);
+        const I stored = colind[k];
+        if (stored >= 0) {
+          const T* const at = x + stored * std::int64_t{b} * x_row;
+          for (int c = 0; c < b; ++c) {
+            const T factor = at[c * x_row];
+            for (int r = 0; r < b; ++r) sum[r] += v[c * b + r] * factor;
+          }
+          return;
+        }
+        const std::uint64_t mask = a.masks()[k];
+        for (int e = 0; e < b * b; ++e)
+          if ((mask >> e & 1) != 0)
+            sum[e % b] += v[e] * x[(~stored * std::int64_t{b} + e / b) * x_row];
+      };
+      const O end = rowptr[i + 1];
+      O k = rowptr[i];
+      for (; k + 1 < end; k += 2) {
+        add(sums[0], k);
+        add(sums[1], k + 1);
+      }
+      if (k < end) add(sums[0], k);
+      for (int r = 0; r < b && i * b + r < rows; ++r) {
+        const T sum = p.alpha * (sums[0][r] + sums[1][r]);
+        p.y(i * b + r, j) = p.beta == T{0} ? sum : sum + p.beta * p.z(i * b + r, j);
+      }
+    }
+}
+
+block_kernel_table make_block_table() {
+  block_kernel_table table;
+#define LACUNA_FILL(T, I, O)                                                                       \
+  std::get<block_kernels<T, I, O>>(table) = {                                                      \
+      {nullptr, nullptr, multiply_blocks<2, T, I, O>, multiply_blocks<3, T, I, O>,                 \
+       multiply_blocks<4, T, I, O>, multiply_blocks<5, T, I, O>, multiply_blocks<6, T, I, O>,      \
+       multiply_blocks<7, T, I, O>, multiply_blocks<8, T, I, O>}};
+  LACUNA_FOR_EACH_TYPE(LACUNA_FILL)
+#undef LACUNA_FILL
+  return table;
+}
+
+} // namespace lacuna::detail::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace lacuna::detail::cpu {
+HWY_EXPORT(make_block_table);
+
+template <class T, class I, class O>
+void multiply_bsr(const host_context& ctx, T alpha, bsr_view<const T, I, O> a,
+                  dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
+  static const block_kernel_table table = HWY_DYNAMIC_DISPATCH(make_block_table)();
+  if (y.shape().row == 0 || y.shape().col == 0) return;
+  const block_arguments<T, I, O> p{a, x, z, y, alpha, beta};
+  const auto kernel = std::get<block_kernels<T, I, O>>(table).of[a.block()];
+  for_each_part(ctx, a.values().size() + a.shape().row, entry_grain, [&](int part, int parts) {
+    kernel(p, first_row(a.rowptr().data(), a.block_rows(), part, parts),
+           first_row(a.rowptr().data(), a.block_rows(), part + 1, parts));
+  });
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template void multiply_bsr<T, I, O>(const host_context&, T, bsr_view<const T, I, O>,             \
+                                      dense_view<const T>, T, dense_view<const T>, dense_view<T>);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::detail::cpu
+#endif
