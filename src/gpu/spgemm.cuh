@@ -5,6 +5,7 @@
 
 #include <lacuna/op/spgemm.hpp>
 
+#include "core/kernel_offsets.hpp"
 #include "gpu/parts/cuda.cuh"
 #include "plan/spgemm.hpp"
 

@@ -32,23 +32,7 @@ using offset_t = std::int32_t;
   X(double, std::int64_t, std::int32_t)                                                            \
   X(double, std::int64_t, std::int64_t)
 
-/// What kernels of sparse products, sums and transpositions are compiled for: there 64-bit columns
-/// with 32-bit offsets are served by a copy of the row pointers in 64 bits.
-#define LACUNA_FOR_EACH_KERNEL_INDEX(X)                                                            \
-  X(std::int32_t, std::int32_t) X(std::int32_t, std::int64_t) X(std::int64_t, std::int64_t)
-#define LACUNA_FOR_EACH_KERNEL_TYPE(X)                                                             \
-  X(float, std::int32_t, std::int32_t)                                                             \
-  X(float, std::int32_t, std::int64_t)                                                             \
-  X(float, std::int64_t, std::int64_t)                                                             \
-  X(double, std::int32_t, std::int32_t)                                                            \
-  X(double, std::int32_t, std::int64_t)                                                            \
-  X(double, std::int64_t, std::int64_t)
-
 namespace detail {
-
-/// The offsets that such kernels have for these columns and offsets.
-template <class I, class O>
-using kernel_offset = std::conditional_t<(sizeof(O) < sizeof(I)), std::int64_t, O>;
 
 template <class T>
 inline constexpr bool is_value = std::is_same_v<T, float> || std::is_same_v<T, double>;
