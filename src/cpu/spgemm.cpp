@@ -1,15 +1,16 @@
-// C = alpha A B in one pass where memory allows: rows are made once, into chunks, and copied to
-// their place when all are counted. Otherwise they are made twice, first for their counts. Rows are
-// made by the accumulators of spgemm_rows.hpp, or sorted (spgemm_sort_rows.hpp).
+// C = alpha A B in one pass: rows are made once, into chunks, and copied to their place when all
+// are counted. Where memory does not allow that, or C is large and few products coincide, those
+// that are left are made twice, first for their counts. Rows are made by the accumulators of
+// spgemm_rows.cpp, or sorted (spgemm_sort_rows.cpp).
 #include <chrono>
 #include <fstream>
 #include <string>
 
 #include <unistd.h>
 
-#include "cpu/spgemm_chunks.hpp"
+#include "core/kernel_offsets.hpp"
 #include "cpu/spgemm_counts.hpp"
-#include "cpu/spgemm_sort_rows.hpp"
+#include "cpu/spgemm_worker.hpp"
 
 namespace lacuna::detail::cpu {
 namespace {
@@ -54,89 +55,99 @@ private:
   std::chrono::steady_clock::time_point then_ = std::chrono::steady_clock::now();
 };
 
-/// Units' entries and C's rowptr, but for the sums; false if the chunks would not fit the budget.
-template <spgemm_output M, class Workers, class T, class I, class O, class OC>
-bool make_rows(const host_context& ctx, const spgemm_factors<T, I, O>& f, spgemm_plan& plan,
-               Workers& workers, std::vector<row_chunks<T, I>>& chunks, chunk_budget& budget,
-               OC* rowptr) {
-  // About a huge page for columns and one for values; a small product is one chunk a thread.
-  const std::int64_t first_size = std::min<std::int64_t>(
-      plan.estimate.most_entries / plan.threads + 1, std::int64_t{4 << 20} / sizeof(I));
+/// Chunks take no more where few products coincide: freed host blocks of so many bytes are kept, so
+/// that the next product finds them touched. New pages cost more than counting does: on a virtual
+/// machine 1 to 3 s a GB, on its own hardware 0.1.
+constexpr std::size_t few_chunk_bytes = std::size_t{512} << 20;
+
+/// Makes units into chunks, as long as those have room: which, with their entries and counts of
+/// rows.
+template <class T, class I, class O>
+void make_units(const spgemm_factors<T, I, O>& f, spgemm_plan& plan, spgemm_output what,
+                spgemm_workers<spgemm_worker<T, I, O>>& workers,
+                std::vector<row_chunks<T, I>>& chunks, chunk_budget& budget,
+                offset_pointer rowptr) {
   try {
-    workers.for_each_unit([&](auto& worker, int part, std::int64_t number) {
-      auto& u = plan.units[number];
-      auto& mine = chunks[static_cast<std::size_t>(part)];
-      u.part = part;
-      mine.mark(u);
-      std::int64_t entries = 0;
-      const bool cut = u.cut;
-      run_unit<M>(worker, f, u, [&](std::int64_t row, std::int64_t count) {
-        entries += count;
-        if (!cut) rowptr[row + 1] = static_cast<OC>(count);
-        return mine.add(ctx, budget, first_size, count);
-      });
-      u.entries = entries;
-    });
+    workers.for_each_unit([](const spgemm_unit&) { return true; },
+                          [&](spgemm_worker<T, I, O>& worker, int part, std::int64_t number) {
+                            auto& u = plan.units[number];
+                            auto& mine = chunks[static_cast<std::size_t>(part)];
+                            u.part = part;
+                            mine.mark(u);
+                            row_sink<T, I> sink(u, rowptr, &mine);
+                            worker.make(f, u, what, sink);
+                            u.entries = sink.entries();
+                            u.made = true;
+                            if (!u.cut) budget.note(u.products, u.entries);
+                          });
   } catch (const chunks_full&) {
-    return false;
-  } catch (const out_of_memory&) {
-    return false; // counting first takes less
+  } catch (const out_of_memory&) { // counting first takes less
   }
-  return true;
 }
 
-template <class Workers, class T, class I, class O, class OC>
-void count_rows(const spgemm_factors<T, I, O>& f, spgemm_plan& plan, Workers& workers, OC* rowptr) {
-  workers.for_each_unit([&](auto& worker, int, std::int64_t number) {
-    auto& u = plan.units[number];
-    std::int64_t entries = 0;
-    const bool cut = u.cut;
-    run_unit<spgemm_output::count>(worker, f, u, [&](std::int64_t row, std::int64_t count) {
-      entries += count;
-      if (!cut) rowptr[row + 1] = static_cast<OC>(count);
-      return row_place<T, I>{};
-    });
-    u.entries = entries;
-  });
+/// Entries of units that are not made, and counts of their rows.
+template <class T, class I, class O>
+void count_units(const spgemm_factors<T, I, O>& f, spgemm_plan& plan,
+                 spgemm_workers<spgemm_worker<T, I, O>>& workers, offset_pointer rowptr) {
+  workers.for_each_unit([](const spgemm_unit& u) { return !u.made; },
+                        [&](spgemm_worker<T, I, O>& worker, int, std::int64_t number) {
+                          auto& u = plan.units[number];
+                          row_sink<T, I> sink(u, rowptr, nullptr);
+                          worker.make(f, u, spgemm_output::count, sink);
+                          u.entries = sink.entries();
+                        });
 }
 
-/// Rows into C, whose rowptr says where; those that units share one behind the other, by counts
-/// that the plan has or `counted` makes.
-template <spgemm_output M, class Workers, class T, class I, class O, class OC>
-void fill_rows(const spgemm_factors<T, I, O>& f, const spgemm_plan& plan, Workers& workers,
-               csr_view<T, I, OC> c) {
-  const OC* const rowptr = c.rowptr().data();
-  workers.for_each_unit([&](auto& worker, int, std::int64_t number) {
+/// Units that are not made into C, whose rowptr says where; rows that units share one behind the
+/// other.
+template <class T, class I, class O>
+void fill_units(const spgemm_factors<T, I, O>& f, const spgemm_plan& plan, spgemm_output what,
+                spgemm_workers<spgemm_worker<T, I, O>>& workers, offset_pointer rowptr, I* col,
+                T* value) {
+  workers.for_each_unit([](const spgemm_unit& u) { return !u.made; },
+                        [&](spgemm_worker<T, I, O>& worker, int, std::int64_t number) {
+                          const auto& u = plan.units[number];
+                          std::int64_t before = 0; // entries of the row that other units make
+                          for (std::int64_t p = number - 1; u.cut && p >= 0; --p) {
+                            if (!plan.units[p].cut || plan.units[p].first != u.first) break;
+                            before += plan.units[p].entries;
+                          }
+                          row_sink<T, I> sink(u, rowptr, col, value, before);
+                          worker.make(f, u, what, sink);
+                        });
+}
+
+/// Units that are made, to their place in C.
+template <class T, class I>
+void copy_units(const host_context& ctx, const spgemm_plan& plan,
+                const std::vector<row_chunks<T, I>>& chunks, I* col, T* value) {
+  array<std::int64_t> begins(ctx, plan.units.size());
+  std::int64_t begin = 0;
+  for (std::int64_t u = 0; u < plan.units.size(); ++u) {
+    begins[u] = begin;
+    begin += plan.units[u].entries;
+  }
+  for_each_dynamic(plan.threads, static_cast<int>(plan.units.size()), [&](int number) {
     const auto& u = plan.units[number];
-    std::int64_t before = 0; // entries of the row that other units make
-    for (std::int64_t p = number - 1; u.cut && p >= 0; --p) {
-      if (!plan.units[p].cut || plan.units[p].first != u.first) break;
-      before += plan.units[p].entries;
-    }
-    run_unit<M>(worker, f, u, [&](std::int64_t row, std::int64_t count) {
-      const std::int64_t expected = u.cut ? u.entries : rowptr[row + 1] - rowptr[row];
-      const bool inside = rowptr[row] + before + count <= rowptr[row + 1];
-      if (count != expected || !inside)
-        throw failed(fmt::format("multiply: row {} of C has {} entries, {} were counted", row,
-                                 count, expected));
-      return row_place<T, I>{c.colind().data() + rowptr[row] + before,
-                             c.values().data() + rowptr[row] + before};
-    });
+    if (u.made)
+      chunks[static_cast<std::size_t>(u.part)].copy(u, col + begins[number],
+                                                    value + begins[number]);
   });
 }
 
-template <class T, class I, class OC>
-csr<T, I, OC> no_rows(const host_context& ctx, index<I> shape) {
-  csr<T, I, OC> c(ctx, shape, 0, {true, true});
-  std::fill(c.rowptr().begin(), c.rowptr().end(), OC{0});
-  return c;
-}
+template <class T, class I> struct made_entries {
+  array<I> col;
+  array<T> value;
+};
 
-template <spgemm_output M, class Worker, class T, class I, class O, class OC>
-csr<T, I, OC> multiply_rows(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
-                            csr_view<const T, I, O> b, const spgemm_options& options) {
-  const index<I> shape{a.shape().row, b.shape().col};
+/// Columns and values of C, and its rowptr, rows of A + 1 elements.
+template <class T, class I, class O>
+made_entries<T, I> multiply_rows(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
+                                 csr_view<const T, I, O> b, const spgemm_options& options,
+                                 bool pattern, offset_pointer rowptr) {
   const std::size_t limit = options.memory_limit;
+  const bool sorting = options.method == spgemm_method::expand_sort;
+  const auto what = pattern ? spgemm_output::pattern : spgemm_output::values;
   stage_clock clock(options.report);
   spgemm_factors<T, I, O> f(alpha, a, b);
   auto plan = plan_spgemm(ctx, f, true);
@@ -144,29 +155,38 @@ csr<T, I, OC> multiply_rows(const host_context& ctx, T alpha, csr_view<const T, 
     options.report->products = plan.estimate.products;
     options.report->entries = 0;
   }
-  if (plan.estimate.products == 0) return no_rows<T, I, OC>(ctx, shape);
-  const row_bounds<T, I, O> bounds(ctx, b, f, Worker::reads_bounds);
-  array<OC> rowptr(ctx, f.rows + 1);
+  if (plan.estimate.products == 0) {
+    for (std::int64_t i = 0; i <= f.rows; ++i) rowptr.set(i, 0);
+    return {};
+  }
+  const row_bounds<T, I, O> bounds(ctx, b, f, !sorting);
   array<std::int64_t> sums(ctx, part_count(ctx, f.rows, entry_grain));
-  spgemm_workers<Worker> workers(ctx, plan);
+  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan, maker_of<T, I, O>(options.method));
   clock.lap(&spgemm_report::analyse);
 
-  const std::size_t fixed = rowptr.bytes() + sums.bytes() + bounds.low.bytes() +
-                            bounds.high.bytes() + plan.units.bytes() +
-                            static_cast<std::size_t>(plan.threads) * Worker::bytes(plan.sizes);
+  const std::size_t fixed =
+      static_cast<std::size_t>(f.rows + 1) * (rowptr.is_wide() ? 8 : 4) + sums.bytes() +
+      bounds.low.bytes() + bounds.high.bytes() + plan.units.bytes() +
+      static_cast<std::size_t>(plan.threads) * plan.sizes.template bytes<T, I>(sorting);
   if (limit != 0 && fixed > limit) throw_over_limit(fixed, limit);
-  std::vector<row_chunks<T, I>> chunks(static_cast<std::size_t>(plan.threads));
-  chunk_budget budget((limit != 0 ? limit - fixed : free_memory()) / 2); // C takes as much
-  const bool made = make_rows<M>(ctx, f, plan, workers, chunks, budget, rowptr.data());
+  chunk_budget budget((limit != 0 ? limit - fixed : free_memory()) / 2, // C takes as much
+                      few_chunk_bytes);
+  // About a huge page for columns and one for values; a small product is one chunk a thread.
+  const std::int64_t first_size = std::min<std::int64_t>(
+      plan.estimate.most_entries / plan.threads + 1, std::int64_t{4 << 20} / sizeof(I));
+  std::vector<row_chunks<T, I>> chunks;
+  for (int part = 0; part < plan.threads; ++part) chunks.emplace_back(ctx, budget, first_size);
+  make_units(f, plan, what, workers, chunks, budget, rowptr);
   clock.lap(&spgemm_report::fill);
+  const bool made = std::all_of(plan.units.begin(), plan.units.end(),
+                                [](const spgemm_unit& u) { return u.made; });
   if (!made) {
-    chunks.clear();
-    count_rows(f, plan, workers, rowptr.data());
+    count_units(f, plan, workers, rowptr);
     clock.lap(&spgemm_report::count);
   }
   const std::int64_t entries = total_entries(plan);
   if (options.report != nullptr) options.report->entries = entries;
-  require_offsets<OC>(entries);
+  rowptr.visit([&]<class OC>(OC*) { require_offsets<OC>(entries); });
   const std::size_t needed =
       fixed + static_cast<std::size_t>(checked_mul(entries, sizeof(T) + sizeof(I)));
   if (limit != 0 && needed > limit) throw_over_limit(needed, limit);
@@ -177,45 +197,77 @@ csr<T, I, OC> multiply_rows(const host_context& ctx, T alpha, csr_view<const T, 
                                     "for_each_product_part makes it in parts",
                                     needed - fixed, room - fixed),
                         needed - fixed);
-  array<I> col(ctx, entries);
-  array<T> value(ctx, entries);
-  finish_rowptr(ctx, plan, rowptr.data(), f.rows, sums);
-  csr<T, I, OC> c(shape, std::move(rowptr), std::move(col), std::move(value), {true, true});
+  made_entries<T, I> c{array<I>(ctx, entries), array<T>(ctx, entries)};
+  rowptr.visit([&](auto* offsets) { finish_rowptr(ctx, plan, offsets, f.rows, sums); });
   clock.lap(&spgemm_report::allocate);
-  if (!made) {
-    fill_rows<M>(f, plan, workers, c.view());
-    clock.lap(&spgemm_report::fill);
-    return c;
-  }
-  array<std::int64_t> begins(ctx, plan.units.size());
-  std::int64_t begin = 0;
-  for (std::int64_t u = 0; u < plan.units.size(); ++u) {
-    begins[u] = begin;
-    begin += plan.units[u].entries;
-  }
-  for_each_dynamic(plan.threads, static_cast<int>(plan.units.size()), [&](int number) {
-    const auto& u = plan.units[number];
-    chunks[static_cast<std::size_t>(u.part)].copy(u, c.colind().data() + begins[number],
-                                                  c.values().data() + begins[number]);
-  });
+  copy_units(ctx, plan, chunks, c.col.data(), c.value.data());
+  chunks.clear();
+  if (!made) fill_units(f, plan, what, workers, rowptr, c.col.data(), c.value.data());
   clock.lap(&spgemm_report::fill);
   return c;
 }
 
+/// Counts into rowptr, rows of A + 1 elements; returns C's entries.
+template <class T, class I, class O>
+std::int64_t count(const host_context& ctx, csr_view<const T, I, O> a, csr_view<const T, I, O> b,
+                   offset_pointer rowptr) {
+  spgemm_factors<T, I, O> f(T{1}, a, b);
+  auto plan = plan_spgemm(ctx, f, true);
+  if (plan.estimate.products == 0) {
+    for (std::int64_t i = 0; i <= f.rows; ++i) rowptr.set(i, 0);
+    return 0;
+  }
+  const row_bounds<T, I, O> bounds(ctx, b, f);
+  array<std::int64_t> sums(ctx, part_count(ctx, f.rows, entry_grain));
+  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan, make_accumulators<T, I, O>);
+  count_units(f, plan, workers, rowptr);
+  const std::int64_t entries = total_entries(plan);
+  rowptr.visit([&]<class OC>(OC* offsets) {
+    require_offsets<OC>(entries);
+    finish_rowptr(ctx, plan, offsets, f.rows, sums);
+  });
+  return entries;
+}
+
+/// Columns and values of a C of so many entries, whose rowptr is there.
+template <class T, class I, class O>
+void fill(const host_context& ctx, T alpha, csr_view<const T, I, O> a, csr_view<const T, I, O> b,
+          offset_pointer rowptr, I* col, T* value, std::int64_t entries, bool pattern) {
+  spgemm_factors<T, I, O> f(alpha, a, b);
+  auto plan = plan_spgemm(ctx, f, true);
+  if (f.rows == 0 || (plan.estimate.products == 0 && entries == 0)) return;
+  const row_bounds<T, I, O> bounds(ctx, b, f);
+  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan, make_accumulators<T, I, O>);
+  // Shares of a row know where they begin once those before them are counted.
+  workers.for_each_unit([](const spgemm_unit& u) { return u.cut; },
+                        [&](spgemm_worker<T, I, O>& worker, int, std::int64_t number) {
+                          auto& u = plan.units[number];
+                          row_sink<T, I> sink(u, rowptr, nullptr);
+                          worker.make(f, u, spgemm_output::count, sink);
+                          u.entries = sink.entries();
+                        });
+  fill_units(f, plan, pattern ? spgemm_output::pattern : spgemm_output::values, workers, rowptr,
+             col, value);
+}
+
 } // namespace
+
+void throw_miscounted(std::int64_t row, std::int64_t made, std::int64_t counted) {
+  throw failed(
+      fmt::format("multiply: row {} of C has {} entries, {} were counted", row, made, counted));
+}
 
 template <class T, class I, class O, class OC>
 csr<T, I, OC> spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
                      csr_view<const T, I, O> b, const spgemm_options& options, bool pattern) {
-  const auto by = [&]<class Worker>(std::type_identity<Worker>) {
-    return pattern ? multiply_rows<spgemm_output::pattern, Worker, T, I, O, OC>(ctx, alpha, a, b,
-                                                                                options)
-                   : multiply_rows<spgemm_output::values, Worker, T, I, O, OC>(ctx, alpha, a, b,
-                                                                               options);
-  };
-  if (options.method == spgemm_method::expand_sort)
-    return by(std::type_identity<sorting_worker<T, I, O>>{});
-  return by(std::type_identity<spgemm_worker<T, I, O>>{});
+  const with_kernel_offsets<T, I, O, space::host> left(ctx, a), right(ctx, b);
+  array<OC> rowptr(ctx, std::int64_t{a.shape().row} + 1);
+  auto c = multiply_rows(ctx, alpha, left.view(), right.view(), options, pattern, rowptr.data());
+  return {{a.shape().row, b.shape().col},
+          std::move(rowptr),
+          std::move(c.col),
+          std::move(c.value),
+          {true, true}};
 }
 
 template <class T, class I, class O, class OC>
@@ -223,20 +275,9 @@ std::int64_t count_spgemm(const host_context& ctx, csr_view<const T, I, O> a,
                           csr_view<const T, I, O> b, vector_view<OC> rowptr) {
   detail::require_same_size("multiply", "rowptr of C", rowptr.size(), "rows of A + 1",
                             std::int64_t{a.shape().row} + 1);
-  spgemm_factors<T, I, O> f(T{1}, a, b);
-  auto plan = plan_spgemm(ctx, f, true);
-  if (plan.estimate.products == 0) {
-    std::fill(rowptr.begin(), rowptr.end(), OC{0});
-    return 0;
-  }
-  const row_bounds<T, I, O> bounds(ctx, b, f);
-  array<std::int64_t> sums(ctx, part_count(ctx, f.rows, entry_grain));
-  array<OC> counts(ctx, f.rows + 1); // rowptr is the caller's until all is known
-  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan);
-  count_rows(f, plan, workers, counts.data());
-  const std::int64_t entries = total_entries(plan);
-  require_offsets<OC>(entries);
-  finish_rowptr(ctx, plan, counts.data(), f.rows, sums);
+  const with_kernel_offsets<T, I, O, space::host> left(ctx, a), right(ctx, b);
+  array<OC> counts(ctx, rowptr.size()); // rowptr is the caller's until all is known
+  const std::int64_t entries = count(ctx, left.view(), right.view(), counts.data());
   std::copy(counts.begin(), counts.end(), rowptr.begin());
   return entries;
 }
@@ -244,54 +285,9 @@ std::int64_t count_spgemm(const host_context& ctx, csr_view<const T, I, O> a,
 template <class T, class I, class O, class OC>
 void fill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
                  csr_view<const T, I, O> b, csr_view<T, I, OC> c, bool pattern) {
-  spgemm_factors<T, I, O> f(alpha, a, b);
-  auto plan = plan_spgemm(ctx, f, true);
-  if (f.rows == 0 || (plan.estimate.products == 0 && c.size() == 0)) return;
-  const row_bounds<T, I, O> bounds(ctx, b, f);
-  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan);
-  // Shares of a row know where they begin once those before them are counted.
-  workers.for_each_unit([](const spgemm_unit& u) { return u.cut; },
-                        [&](auto& worker, int, std::int64_t number) {
-                          auto& u = plan.units[number];
-                          run_unit<spgemm_output::count>(worker, f, u,
-                                                         [&](std::int64_t, std::int64_t count) {
-                                                           u.entries = count;
-                                                           return row_place<T, I>{};
-                                                         });
-                        });
-  if (pattern)
-    fill_rows<spgemm_output::pattern>(f, plan, workers, c);
-  else
-    fill_rows<spgemm_output::values>(f, plan, workers, c);
-}
-
-template <class T, class I, class O, class OC>
-void refill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
-                   csr_view<const T, I, O> b, csr_view<T, I, OC> c) {
-  spgemm_factors<T, I, O> f(alpha, a, b);
-  const auto plan = plan_spgemm(ctx, f, true);
-  if (f.rows == 0 || c.size() == 0) {
-    if (plan.estimate.products != 0)
-      throw bad_input("multiply: C has no entries, A B has; it was made for other matrices");
-    return;
-  }
-  const row_bounds<T, I, O> bounds(ctx, b, f);
-  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan);
-  const OC* const rowptr = c.rowptr().data();
-  const I* const col = c.colind().data();
-  workers.for_each_unit([&](auto& worker, int, std::int64_t number) {
-    const auto& u = plan.units[number];
-    for (std::int64_t i = u.first; i < u.last; ++i) {
-      const I *first = col + rowptr[i], *last = col + rowptr[i + 1];
-      if (u.cut) {
-        first = std::lower_bound(first, last, u.columns.begin);
-        last = std::lower_bound(first, last, u.columns.end);
-      }
-      if (!worker.refill(f, i, u.columns, first, last, c.values().data() + (first - col)))
-        throw bad_input(fmt::format(
-            "multiply: row {} of A B has an entry where C, made for other matrices, has none", i));
-    }
-  });
+  const with_kernel_offsets<T, I, O, space::host> left(ctx, a), right(ctx, b);
+  fill(ctx, alpha, left.view(), right.view(), c.rowptr().data(), c.colind().data(),
+       c.values().data(), c.size(), pattern);
 }
 
 #define LACUNA_INSTANTIATE_WIDTHS(T, I, O, OC)                                                     \
@@ -300,9 +296,7 @@ void refill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
   template std::int64_t count_spgemm(const host_context&, csr_view<const T, I, O>,                 \
                                      csr_view<const T, I, O>, vector_view<OC>);                    \
   template void fill_spgemm(const host_context&, T, csr_view<const T, I, O>,                       \
-                            csr_view<const T, I, O>, csr_view<T, I, OC>, bool);                    \
-  template void refill_spgemm(const host_context&, T, csr_view<const T, I, O>,                     \
-                              csr_view<const T, I, O>, csr_view<T, I, OC>);
+                            csr_view<const T, I, O>, csr_view<T, I, OC>, bool);
 // Offsets of 32 bits may grow to 64.
 #define LACUNA_INSTANTIATE_WIDE(T, I) LACUNA_INSTANTIATE_WIDTHS(T, I, std::int32_t, std::int64_t)
 #define LACUNA_INSTANTIATE(T, I, O) LACUNA_INSTANTIATE_WIDTHS(T, I, O, O)

@@ -1,38 +1,49 @@
 // Internal: where one-pass SpGEMM leaves rows until C's size is known.
 #pragma once
 
+#include <atomic>
 #include <vector>
+
+#include <lacuna/core/checked.hpp>
 
 #include "cpu/spgemm_units.hpp"
 
 namespace lacuna::detail::cpu {
 
-/// Bytes that all threads' chunks may take together.
+/// The chunks have no more room: the units that are left are counted first, then filled.
+struct chunks_full {};
+
+/// What all threads' chunks may take together. Entries in chunks are written, copied, and take
+/// memory twice, which costs more than to count them first where few of their products coincide:
+/// chunks take `few` bytes then. Products and entries so far tell.
 class chunk_budget {
 public:
-  explicit chunk_budget(std::size_t bytes) : left_(static_cast<std::int64_t>(bytes)) {}
-  bool take(std::int64_t bytes) { return left_.fetch_sub(bytes) >= bytes; }
+  chunk_budget(std::size_t bytes, std::size_t few)
+      : most_(static_cast<std::int64_t>(bytes)), few_(static_cast<std::int64_t>(few)) {}
+  bool take(std::int64_t bytes) {
+    const std::int64_t taken = taken_.fetch_add(bytes) + bytes;
+    return taken <= most_ && (taken <= few_ || products_ > 2 * entries_);
+  }
+  /// A unit is made.
+  void note(std::int64_t products, std::int64_t entries) {
+    products_ += products;
+    entries_ += entries;
+  }
 
 private:
-  std::atomic<std::int64_t> left_;
+  std::int64_t most_, few_;
+  std::atomic<std::int64_t> taken_{0}, products_{0}, entries_{0};
 };
-/// The budget is spent: count first, then fill.
-struct chunks_full {};
 
 /// A thread's rows one behind the other, in memory that grows by chunks, each twice the last.
 template <class T, class I> class row_chunks {
 public:
-  struct chunk {
-    array<I> col;
-    array<T> value;
-    std::int64_t used = 0;
-  };
+  row_chunks(const host_context& ctx, chunk_budget& budget, std::int64_t first_size)
+      : ctx_(&ctx), budget_(&budget), first_size_(first_size) {}
 
   /// Room for so many entries in one piece. Throws out_of_memory, chunks_full.
-  row_place<T, I> add(const host_context& ctx, chunk_budget& budget, std::int64_t first_size,
-                      std::int64_t entries) {
-    if (chunks_.empty() || chunks_.back().used + entries > chunks_.back().col.size())
-      grow(ctx, budget, first_size, entries);
+  row_place<T, I> add(std::int64_t entries) {
+    if (chunks_.empty() || chunks_.back().used + entries > chunks_.back().col.size()) grow(entries);
     chunk& c = chunks_.back();
     const std::int64_t at = c.used;
     c.used += entries;
@@ -56,20 +67,27 @@ public:
   }
 
 private:
+  struct chunk {
+    array<I> col;
+    array<T> value;
+    std::int64_t used = 0;
+  };
   static constexpr std::int64_t largest_chunk = std::int64_t{1} << 24; ///< entries
 
-  void grow(const host_context& ctx, chunk_budget& budget, std::int64_t first_size,
-            std::int64_t entries) {
+  void grow(std::int64_t entries) {
     const std::int64_t size =
-        std::max(entries, chunks_.empty() ? first_size
+        std::max(entries, chunks_.empty() ? first_size_
                                           : std::min(largest_chunk, 2 * chunks_.back().col.size()));
-    if (!budget.take(checked_mul(size, sizeof(I) + sizeof(T)))) throw chunks_full{};
+    if (!budget_->take(checked_mul(size, sizeof(I) + sizeof(T)))) throw chunks_full{};
     chunk c;
-    c.col = array<I>(ctx, size);
-    c.value = array<T>(ctx, size);
+    c.col = array<I>(*ctx_, size);
+    c.value = array<T>(*ctx_, size);
     chunks_.push_back(std::move(c));
   }
 
+  const host_context* ctx_;
+  chunk_budget* budget_;
+  std::int64_t first_size_;
   std::vector<chunk> chunks_;
 };
 

@@ -35,13 +35,4 @@ inline std::int64_t total_entries(const spgemm_plan& plan) {
   return sum;
 }
 
-/// Runs a unit; out(row, count) as in spgemm_worker.
-template <spgemm_output M, class Worker, class T, class I, class O, class Out>
-void run_unit(Worker& worker, const spgemm_factors<T, I, O>& f, const spgemm_unit& u, Out&& out) {
-  if (u.cut)
-    worker.template row_share<M>(f, u.first, u.columns, out);
-  else
-    worker.template rows<M>(f, u.first, u.last, out);
-}
-
 } // namespace lacuna::detail::cpu

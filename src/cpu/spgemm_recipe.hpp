@@ -3,7 +3,7 @@
 // full while its products are summed, so nothing is assumed.
 #pragma once
 
-#include "cpu/spgemm_factors.hpp"
+#include "cpu/spgemm_sink.hpp"
 
 namespace lacuna::detail::cpu {
 
@@ -49,8 +49,8 @@ public:
   }
 
   /// Makes row i if it is the kept one, moved. False if it is not; the recipe is gone then.
-  template <spgemm_output M, class Out>
-  bool repeat(const spgemm_factors<T, I, O>& f, std::int64_t i, Out& out) {
+  template <spgemm_output M>
+  bool repeat(const spgemm_factors<T, I, O>& f, std::int64_t i, row_sink<T, I>& out) {
     if (products_ == 0) return false;
     if (!add<M>(f, i)) {
       forget();

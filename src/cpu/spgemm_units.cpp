@@ -1,6 +1,11 @@
 #include "cpu/spgemm_units.hpp"
 
+#include <bit>
+
 #include <lacuna/core/checked.hpp>
+
+#include "core/kernel_offsets.hpp"
+#include "cpu/spgemm_kernels.hpp"
 
 namespace lacuna::detail::cpu {
 namespace {
@@ -17,9 +22,14 @@ struct block_sums {
   std::int64_t products, longest, most_entries, work;
 };
 
+/// Of rows, beside their products.
+template <class T, class I, class O>
+std::int64_t work_besides(const spgemm_factors<T, I, O>& f, std::int64_t first, std::int64_t last) {
+  return (f.a_rowptr[last] - f.a_rowptr[first]) + 4 * (last - first);
+}
 template <class T, class I, class O>
 std::int64_t work_of(const spgemm_factors<T, I, O>& f, std::int64_t row, std::int64_t products) {
-  return products + (f.a_rowptr[row + 1] - f.a_rowptr[row]) + 4;
+  return products + work_besides(f, row, row + 1);
 }
 
 template <class T, class I, class O>
@@ -94,6 +104,7 @@ spgemm_plan plan_spgemm(const host_context& ctx, const spgemm_factors<T, I, O>& 
   const auto close = [&](std::int64_t last) {
     if (first < last) {
       plan.units[count] = {};
+      plan.units[count].products = done - work_besides(f, first, last);
       plan.units[count].first = first;
       plan.units[count++].last = last;
     }
@@ -137,15 +148,18 @@ spgemm_plan plan_spgemm(const host_context& ctx, const spgemm_factors<T, I, O>& 
 template <class T, class I, class O>
 spgemm_estimate estimate_spgemm(const host_context& ctx, csr_view<const T, I, O> a,
                                 csr_view<const T, I, O> b) {
-  auto e = plan_spgemm(ctx, spgemm_factors<T, I, O>(T{1}, a, b), false).estimate;
+  const with_kernel_offsets<T, I, O, space::host> left(ctx, a), right(ctx, b);
+  auto e = plan_spgemm(ctx, spgemm_factors(T{1}, left.view(), right.view()), false).estimate;
   e.most_result_bytes = static_cast<std::size_t>(
       checked_add(checked_mul(e.most_entries, sizeof(T) + sizeof(I)),
                   checked_mul(std::int64_t{a.shape().row} + 1, sizeof(O))));
   return e;
 }
 
+#define LACUNA_INSTANTIATE_PLAN(T, I, O)                                                           \
+  template spgemm_plan plan_spgemm(const host_context&, const spgemm_factors<T, I, O>&, bool);
+LACUNA_FOR_EACH_KERNEL_TYPE(LACUNA_INSTANTIATE_PLAN)
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template spgemm_plan plan_spgemm(const host_context&, const spgemm_factors<T, I, O>&, bool);     \
   template spgemm_estimate estimate_spgemm(const host_context&, csr_view<const T, I, O>,           \
                                            csr_view<const T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)

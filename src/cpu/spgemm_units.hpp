@@ -2,22 +2,46 @@
 // row that holds most of it by ranges of columns.
 #pragma once
 
-#include <atomic>
-#include <exception>
+#include <limits>
 
 #include <lacuna/op/spgemm.hpp>
 
+#include "core/kernel_offsets.hpp"
 #include "cpu/rows.hpp"
-#include "cpu/spgemm_rows.hpp"
+#include "cpu/spgemm_factors.hpp"
 
 namespace lacuna::detail::cpu {
+
+/// What workers allocate, chosen once for a product.
+struct spgemm_sizes {
+  std::int64_t window = 0; ///< widest span of a dense row, in columns
+  std::int64_t slots = 0;  ///< of the hash table, a power of two
+  std::int64_t sorted = 0; ///< products that sorting has room for
+  /// Of the accumulators of a thread, or of what it sorts with.
+  template <class T, class I> [[nodiscard]] std::size_t bytes(bool sorting = false) const {
+    if (sorting) return static_cast<std::size_t>(sorted) * 2 * (sizeof(I) + sizeof(T));
+    return static_cast<std::size_t>(window + 128) * (sizeof(T) + 3) +
+           2048 * (2 * sizeof(I) + sizeof(T) + 2) +
+           static_cast<std::size_t>(window / 64 + 130) * 21 +
+           static_cast<std::size_t>(slots) * (2 * sizeof(I) + sizeof(T)) +
+           static_cast<std::size_t>(slots / 2 + 16) * 2 * sizeof(I);
+  }
+};
+
+/// Columns [begin, end) of C; all of them, or a share where threads divide a row.
+struct column_range {
+  std::int64_t begin = 0;
+  std::int64_t end = std::numeric_limits<std::int64_t>::max();
+};
 
 /// Rows [first, last), or some columns of one row.
 struct spgemm_unit {
   std::int64_t first = 0, last = 0;
   column_range columns;
   bool cut = false;
+  std::int64_t products = 0; ///< where it is not cut
   // What the one-pass product leaves: entries, and where they are.
+  bool made = false;
   std::int64_t entries = 0;
   int part = 0;
   std::int64_t chunk = 0, offset = 0;
@@ -60,52 +84,6 @@ template <class T, class I, class O> struct row_bounds {
     f.b_low = low.data();
     f.b_high = high.data();
   }
-};
-
-/// The threads' accumulators, of spgemm_worker or sorting_worker, allocated together and before
-/// anything is written.
-template <class Worker> class spgemm_workers {
-public:
-  spgemm_workers(const host_context& ctx, const spgemm_plan& plan) : ctx_(ctx), plan_(plan) {
-    workers_.reserve(static_cast<std::size_t>(plan.threads));
-    for (int part = 0; part < plan.threads; ++part) workers_.emplace_back(ctx, plan.sizes);
-    ready_.resize(static_cast<std::size_t>(plan.threads));
-  }
-
-  /// Calls f(worker, part, unit number) for units that `chosen` picks, each thread taking the next.
-  /// The first exception ends the others early and is thrown again here.
-  template <class Chosen, class F> void for_each_unit(Chosen chosen, F f) {
-    std::atomic<std::int64_t> next{0};
-    std::atomic<bool> stop{false};
-    std::exception_ptr failure;
-    for_each_part(ctx_, plan_.threads, 1, [&](int part, int) {
-      try {
-        auto& worker = workers_[static_cast<std::size_t>(part)];
-        for (std::int64_t u; (u = next++) < plan_.units.size() && !stop.load();) {
-          if (!chosen(plan_.units[u])) continue;
-          if (!ready_[static_cast<std::size_t>(part)]) worker.ready();
-          ready_[static_cast<std::size_t>(part)] = 1;
-          f(worker, part, u);
-        }
-      } catch (...) {
-        if (!stop.exchange(true)) failure = std::current_exception();
-      }
-    });
-    if (failure) {
-      // The accumulators were left in the middle of a row.
-      std::fill(ready_.begin(), ready_.end(), 0);
-      std::rethrow_exception(failure);
-    }
-  }
-  template <class F> void for_each_unit(F f) {
-    for_each_unit([](const spgemm_unit&) { return true; }, f);
-  }
-
-private:
-  const host_context& ctx_;
-  const spgemm_plan& plan_;
-  std::vector<Worker> workers_;
-  std::vector<char> ready_;
 };
 
 } // namespace lacuna::detail::cpu

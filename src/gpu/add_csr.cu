@@ -3,6 +3,7 @@
 //
 // Bytes, with 4-byte columns and 8-byte values: 5 (nnz A + nnz B) to count, 13 (nnz A + nnz B) and
 // 12 nnz C to fill. Equal patterns: 8 nnz to notice, 32 nnz to add values and copy columns.
+#include "core/kernel_offsets.hpp"
 #include "gpu/add_tiles.cuh"
 #include "gpu/parts/reduce.cuh"
 #include "gpu/parts/sort.cuh"
@@ -132,8 +133,8 @@ public:
     const bool equal = values[1] == 0;
     return {equal ? std::int64_t{a_.size()} : values[0], equal};
   }
-  template <class OC> void fill(T alpha, T beta, OC* rowptr, I* col, T* value) const {
-    auto p = arguments<OC>();
+  void fill(T alpha, T beta, write_offsets rowptr, I* col, T* value) const {
+    auto p = arguments();
     p.alpha = alpha;
     p.beta = beta;
     p.rowptr = rowptr;
@@ -143,15 +144,15 @@ public:
   }
   /// A += beta B in A's values, if A has an entry wherever B has one.
   void add_to(T beta, T* value) const {
-    auto p = arguments<O>();
+    auto p = arguments();
     p.beta = beta;
     p.value = value;
     run<add_fill::values>(p);
   }
 
 private:
-  template <class OC> add_arguments<T, I, O, OC> arguments() const {
-    add_arguments<T, I, O, OC> p{};
+  add_arguments<T, I, O> arguments() const {
+    add_arguments<T, I, O> p{};
     p.pattern = pattern_;
     p.cuts = cuts_.data();
     p.walks = walks_.data();
@@ -160,7 +161,7 @@ private:
     p.b_value = b_.values().data();
     return p;
   }
-  template <add_fill what, class OC> void run(const add_arguments<T, I, O, OC>& p) const {
+  template <add_fill what> void run(const add_arguments<T, I, O>& p) const {
     fill_tiles_kernel<what>
         <<<blocks_for(tiles_ * block_threads), block_threads, 0, ctx_.stream()>>>(p);
     check_launch("fill_tiles_kernel");
@@ -219,7 +220,8 @@ csr<T, I, OC, space::device> add_csr(const device_context& ctx, T alpha,
     return c;
   };
   if (same_arrays(a, b)) return add_equal();
-  const tiled_sum<T, I, O> sum(ctx, a, b, true);
+  const with_kernel_offsets<T, I, O, space::device> left(ctx, a), right(ctx, b);
+  const tiled_sum<T, I, kernel_offset<I, O>> sum(ctx, left.view(), right.view(), true);
   const auto [entries, equal] = sum.count();
   if (equal) return add_equal();
   auto c = make(entries);
@@ -233,7 +235,9 @@ std::int64_t count_add(const device_context& ctx, csr_view<const T, I, O, space:
   const device_guard guard(ctx.device());
   if (a.shape().row == 0) return 0;
   if (same_arrays(a, b)) return a.size();
-  return tiled_sum<T, I, O>(ctx, a, b, true).count().entries;
+  const with_kernel_offsets<T, I, O, space::device> left(ctx, a), right(ctx, b);
+  const tiled_sum<T, I, kernel_offset<I, O>> sum(ctx, left.view(), right.view(), true);
+  return sum.count().entries;
 }
 
 template <class T, class I, class O>
@@ -246,7 +250,8 @@ void fill_add(const device_context& ctx, T alpha, csr_view<const T, I, O, space:
       check(cudaMemsetAsync(c.rowptr().data(), 0, sizeof(O), ctx.stream()), "add: memset");
     return;
   }
-  const tiled_sum<T, I, O> sum(ctx, a, b, false);
+  const with_kernel_offsets<T, I, O, space::device> left(ctx, a), right(ctx, b);
+  const tiled_sum<T, I, kernel_offset<I, O>> sum(ctx, left.view(), right.view(), false);
   if (const std::int64_t entries = sum.count().entries; entries != c.size())
     detail::throw_other_count(c.size(), entries);
   sum.fill(alpha, beta, c.rowptr().data(), c.colind().data(), c.values().data());
@@ -263,7 +268,8 @@ void add_to_csr(const device_context& ctx, T alpha, csr_view<const T, I, O, spac
                      nullptr, nullptr, a.size());
   };
   if (same_arrays(a, c_read)) return add_equal();
-  const tiled_sum<T, I, O> sum(ctx, c_read, a, true);
+  const with_kernel_offsets<T, I, O, space::device> left(ctx, c_read), right(ctx, a);
+  const tiled_sum<T, I, kernel_offset<I, O>> sum(ctx, left.view(), right.view(), true);
   const auto [entries, equal] = sum.count();
   if (equal) return add_equal();
   if (entries == c.size()) return sum.add_to(alpha, c.values().data());

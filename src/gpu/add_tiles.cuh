@@ -8,6 +8,7 @@
 
 #include "gpu/parts/cuda.cuh"
 #include "gpu/parts/load.cuh"
+#include "gpu/parts/offsets.cuh"
 
 namespace lacuna::detail::gpu {
 
@@ -223,14 +224,14 @@ __global__ void __launch_bounds__(block_threads)
   if (thread == 0) counts[tile] = total;
 }
 
-template <class T, class I, class O, class OC> struct add_arguments {
+template <class T, class I, class O> struct add_arguments {
   pattern_pair<I, O> pattern;
   const add_cut<I, O>* cuts; ///< where each tile begins, and the end
   const add_walk* walks;     ///< of each thread
   const std::int64_t* first; ///< entry of C of each tile
   T alpha, beta;
   const T *a_value, *b_value;
-  OC* rowptr;
+  write_offsets rowptr;
   I* col;
   T* value;
 };
@@ -247,9 +248,9 @@ enum class add_fill {
 };
 /// Threads say for each entry of C which of A's and B's it is made of; then those are read and C is
 /// written, together.
-template <add_fill what, class T, class I, class O, class OC>
+template <add_fill what, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads, 8)
-    fill_tiles_kernel(const add_arguments<T, I, O, OC> p) {
+    fill_tiles_kernel(const add_arguments<T, I, O> p) {
   constexpr std::uint32_t none = 0xffff;
   using block_scan = cub::BlockScan<int, block_threads>;
   __shared__ std::uint32_t source[add_tile_items]; // of each entry of C: A's, B's in the high half
@@ -274,9 +275,9 @@ __global__ void __launch_bounds__(block_threads, 8)
     if (of_a) ++a;
     if (item == add_item::b || item == add_item::b_of_both) ++b;
     if (what == add_fill::all && item == add_item::row_end)
-      p.rowptr[begin.row + static_cast<std::int64_t>(++row)] = static_cast<OC>(base + at);
+      p.rowptr.set(begin.row + static_cast<std::int64_t>(++row), base + at);
   }
-  if (what == add_fill::all && tile == 0 && thread == 0) p.rowptr[0] = 0;
+  if (what == add_fill::all && tile == 0 && thread == 0) p.rowptr.set(0, 0);
   __syncthreads();
   const T* const a_value = p.a_value + begin.a;
   const T* const b_value = p.b_value + begin.b;

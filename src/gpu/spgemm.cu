@@ -9,6 +9,7 @@
 #include <lacuna/op/convert.hpp>
 #include <lacuna/plan/machine.hpp>
 
+#include "core/kernel_offsets.hpp"
 #include "gpu/parts/reduce.cuh"
 #include "gpu/spgemm_expand.cuh"
 #include "gpu/spgemm_split.cuh"
@@ -129,7 +130,7 @@ void require_within(const spgemm_options& options, const char* what, std::size_t
 }
 
 /// By spgemm_method::expand_sort. B's rows may have any order.
-template <class T, class I, class O, class OC>
+template <class OC, class T, class I, class O>
 csr<T, I, OC, space::device> multiply_by_sorting(const device_context& ctx, T alpha,
                                                  device_csr<T, I, O> a, device_csr<T, I, O> b,
                                                  const spgemm_options& options, bool pattern) {
@@ -157,31 +158,10 @@ csr<T, I, OC, space::device> multiply_by_sorting(const device_context& ctx, T al
   return c;
 }
 
-} // namespace
-
-template <class T, class I, class O>
-spgemm_estimate estimate_spgemm(const device_context& ctx, device_csr<T, I, O> a,
-                                device_csr<T, I, O> b) {
-  const device_guard guard(ctx.device());
-  const ordered_factor<T, I, O> ordered(ctx, b);
-  row_facts<I, O> facts;
-  const spgemm_totals found = analyse_rows(ctx, factors_of(a, ordered.view()), a.size(), {}, facts);
-  spgemm_estimate result;
-  result.products = static_cast<std::int64_t>(found.products);
-  result.longest_row = static_cast<std::int64_t>(found.longest);
-  result.most_entries = static_cast<std::int64_t>(found.most_entries);
-  result.most_result_bytes = found.most_entries * (sizeof(T) + sizeof(I)) +
-                             static_cast<std::size_t>(a.shape().row + std::int64_t{1}) * sizeof(O);
-  return result;
-}
-
-template <class T, class I, class O, class OC>
-csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a,
-                                    device_csr<T, I, O> b, const spgemm_options& options,
-                                    bool pattern) {
-  const device_guard guard(ctx.device());
-  if (options.method == spgemm_method::expand_sort)
-    return multiply_by_sorting<T, I, O, OC>(ctx, alpha, a, b, options, pattern);
+template <class OC, class T, class I, class O>
+csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T alpha,
+                                                 device_csr<T, I, O> a, device_csr<T, I, O> b,
+                                                 const spgemm_options& options, bool pattern) {
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
   const index<I> shape{a.shape().row, b.shape().col};
@@ -205,10 +185,10 @@ csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_c
   if (f.rows > 0) {
     spgemm_counters* const counters = facts.counters.data();
     const fill_bins<I> bins =
-        bin_to_fill(ctx, f, facts.view(), found, rowptr, counters->binned_to_fill);
+        bin_to_fill<I, O>(ctx, f, facts.view(), found, rowptr, counters->binned_to_fill);
     clock.lap(&spgemm_report::bin_for_fill);
-    if (!fill_rows<T, I, O, OC>(ctx, f, v, facts.view(), found, bins, rowptr, target, options.order,
-                                &counters->wrong, clock))
+    if (!fill_rows<T, I, O>(ctx, f, v, facts.view(), found, bins, rowptr, target, options.order,
+                            &counters->wrong, clock))
       throw_miscounted(ctx, f, a.size(), rowptr, false);
   }
   if (options.report != nullptr) {
@@ -218,7 +198,6 @@ csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_c
   return c;
 }
 
-namespace {
 /// What the analysis found of rows, and their bins: all that a fill needs beside A, B and C.
 template <class I, class O> struct kept_rows final : detail::kept_analysis {
   row_facts<I, O> facts; // its a_rowptr is not used: A may be elsewhere by then
@@ -229,13 +208,11 @@ template <class I, class O> struct kept_rows final : detail::kept_analysis {
            (bins ? bins->bytes() : 0);
   }
 };
-} // namespace
 
 template <class T, class I, class O, class OC>
-std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a, device_csr<T, I, O> b,
-                          vector_view<OC, space::device> rowptr,
-                          std::shared_ptr<const detail::kept_analysis>& kept) {
-  const device_guard guard(ctx.device());
+std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<T, I, O> b,
+                   vector_view<OC, space::device> rowptr,
+                   std::shared_ptr<const detail::kept_analysis>& kept) {
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
   auto keeping = std::make_shared<kept_rows<I, O>>();
@@ -249,8 +226,8 @@ std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a, devi
   require_fits<OC>(entries);
   scan_counts(ctx, f.rows, counts.data(), rowptr.data());
   if (f.rows > 0)
-    keeping->bins.emplace(bin_to_fill<I, O, OC>(ctx, f, facts.view(), keeping->found, rowptr.data(),
-                                                facts.counters.data()->binned_to_fill));
+    keeping->bins.emplace(bin_to_fill<I, O>(ctx, f, facts.view(), keeping->found, rowptr.data(),
+                                            facts.counters.data()->binned_to_fill));
   facts.counters = {};
   facts.a_rowptr = nullptr;
   ctx.synchronize(); // what is kept may be used on another stream
@@ -258,12 +235,10 @@ std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a, devi
   return entries;
 }
 
-namespace {
 template <class T, class I, class O, class OC>
 void fill(const device_context& ctx, const detail::kept_analysis& analysis, T alpha,
           device_csr<T, I, O> a, device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c,
           bool pattern, bool refill) {
-  const device_guard guard(ctx.device());
   const auto& kept = static_cast<const kept_rows<I, O>&>(analysis);
   if (!kept.bins) return;
   const ordered_factor<T, I, O> ordered(ctx, b);
@@ -275,24 +250,64 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
   const OC* rowptr = c.rowptr().data();
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
   stage_clock untimed(ctx, nullptr);
-  if (!fill_rows<T, I, O, OC>(ctx, f, v, known, kept.found, *kept.bins, rowptr,
-                              {c.colind().data(), c.values().data(), refill}, spgemm_order::of_a,
-                              wrong.data(), untimed))
+  if (!fill_rows<T, I, O>(ctx, f, v, known, kept.found, *kept.bins, rowptr,
+                          {c.colind().data(), c.values().data(), refill}, spgemm_order::of_a,
+                          wrong.data(), untimed))
     throw_miscounted(ctx, f, a.size(), rowptr, refill);
 }
 } // namespace
 
+template <class T, class I, class O>
+spgemm_estimate estimate_spgemm(const device_context& ctx, device_csr<T, I, O> a,
+                                device_csr<T, I, O> b) {
+  const device_guard guard(ctx.device());
+  const with_kernel_offsets<T, I, O, space::device> left(ctx, a), right(ctx, b);
+  const ordered_factor<T, I, kernel_offset<I, O>> ordered(ctx, right.view());
+  row_facts<I, kernel_offset<I, O>> facts;
+  const spgemm_totals found =
+      analyse_rows(ctx, factors_of(left.view(), ordered.view()), a.size(), {}, facts);
+  spgemm_estimate result;
+  result.products = static_cast<std::int64_t>(found.products);
+  result.longest_row = static_cast<std::int64_t>(found.longest);
+  result.most_entries = static_cast<std::int64_t>(found.most_entries);
+  result.most_result_bytes = found.most_entries * (sizeof(T) + sizeof(I)) +
+                             static_cast<std::size_t>(a.shape().row + std::int64_t{1}) * sizeof(O);
+  return result;
+}
+
+template <class T, class I, class O, class OC>
+csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                                    device_csr<T, I, O> b, const spgemm_options& options,
+                                    bool pattern) {
+  const device_guard guard(ctx.device());
+  const with_kernel_offsets<T, I, O, space::device> left(ctx, a), right(ctx, b);
+  return options.method == spgemm_method::expand_sort
+             ? multiply_by_sorting<OC>(ctx, alpha, left.view(), right.view(), options, pattern)
+             : multiply_adaptively<OC>(ctx, alpha, left.view(), right.view(), options, pattern);
+}
+template <class T, class I, class O, class OC>
+std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a, device_csr<T, I, O> b,
+                          vector_view<OC, space::device> rowptr,
+                          std::shared_ptr<const detail::kept_analysis>& kept) {
+  const device_guard guard(ctx.device());
+  const with_kernel_offsets<T, I, O, space::device> left(ctx, a), right(ctx, b);
+  return count(ctx, left.view(), right.view(), rowptr, kept);
+}
 template <class T, class I, class O, class OC>
 void fill_spgemm(const device_context& ctx, const detail::kept_analysis& kept, T alpha,
                  device_csr<T, I, O> a, device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c,
                  bool pattern) {
-  fill<T, I, O, OC>(ctx, kept, alpha, a, b, c, pattern, false);
+  const device_guard guard(ctx.device());
+  const with_kernel_offsets<T, I, O, space::device> left(ctx, a), right(ctx, b);
+  fill(ctx, kept, alpha, left.view(), right.view(), c, pattern, false);
 }
 template <class T, class I, class O, class OC>
 void refill_spgemm(const device_context& ctx, const detail::kept_analysis& kept, T alpha,
                    device_csr<T, I, O> a, device_csr<T, I, O> b,
                    csr_view<T, I, OC, space::device> c) {
-  fill<T, I, O, OC>(ctx, kept, alpha, a, b, c, false, true);
+  const device_guard guard(ctx.device());
+  const with_kernel_offsets<T, I, O, space::device> left(ctx, a), right(ctx, b);
+  fill(ctx, kept, alpha, left.view(), right.view(), c, false, true);
 }
 
 #define LACUNA_INSTANTIATE_WIDTHS(T, I, O, OC)                                                     \

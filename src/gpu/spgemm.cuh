@@ -5,6 +5,7 @@
 
 #include <lacuna/op/spgemm.hpp>
 
+#include "core/kernel_offsets.hpp"
 #include "gpu/parts/cuda.cuh"
 #include "plan/spgemm.hpp"
 
@@ -29,6 +30,9 @@ template <class T> struct spgemm_values {
   template <class P> __device__ T factor(P at) const { return pattern ? T{0} : a[at] * alpha; }
   template <class P> __device__ T value(P at) const { return pattern ? T{0} : __ldg(b + at); }
 };
+
+/// What a sum begins with: -0 + p is p for every p, -0 too, so a first product is stored as it is.
+template <class T> __device__ T no_product() { return -T{0}; }
 
 /// A product that is rounded before it is added: no compiler may fuse the two, so that an entry has
 /// the same bits whichever kernel makes it.

@@ -260,6 +260,6 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
   template spgemm_totals analyse_rows<I, O>(const device_context&, const spgemm_factors<I, O>&,    \
                                             std::int64_t, const spgemm_thresholds&,                \
                                             row_facts<I, O>&);
-LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
+LACUNA_FOR_EACH_KERNEL_INDEX(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

@@ -260,6 +260,6 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
   template spgemm_totals count_rows<I, O>(const device_context&, const spgemm_factors<I, O>&,      \
                                           row_facts<I, O>&, const spgemm_totals&, std::int64_t*,   \
                                           stage_clock&);
-LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
+LACUNA_FOR_EACH_KERNEL_INDEX(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

@@ -42,9 +42,9 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 /// Rows whose entries a pool has, to their place in C: a group of lanes each.
-template <class T, class I, class OC>
+template <class T, class I>
 __global__ void __launch_bounds__(block_threads)
-    place_rows_kernel(row_list<I> list, int lanes, const pool_view<T, I> pool, const OC* rowptr,
+    place_rows_kernel(row_list<I> list, int lanes, const pool_view<T, I> pool, read_offsets rowptr,
                       I* colind, T* values) {
   const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x / lanes;
@@ -53,10 +53,10 @@ __global__ void __launch_bounds__(block_threads)
     if (size == 0) continue; // its begin is not set
     const std::int64_t from = pool.begins[row] - pool.start;
     if (from < 0 || from >= pool.capacity) continue; // another pool's
-    const OC to = rowptr[row];
+    const std::int64_t to = rowptr[row];
     for (std::int64_t k = lane; k < size; k += lanes) {
-      colind[to + static_cast<OC>(k)] = pool.columns[from + k];
-      values[to + static_cast<OC>(k)] = pool.values[from + k];
+      colind[to + k] = pool.columns[from + k];
+      values[to + k] = pool.values[from + k];
     }
   }
 }
@@ -215,8 +215,7 @@ void expanded_rows<T, I, O>::make_heavy_rows(row_list<I> rows) {
 }
 
 template <class T, class I, class O>
-template <class OC>
-void expanded_rows<T, I, O>::place(const OC* rowptr, I* colind, T* values) {
+void expanded_rows<T, I, O>::place(read_offsets rowptr, I* colind, T* values) {
   int lanes = 1;
   while (lanes < 32 && lanes * f_.rows < entries_) lanes *= 2;
   for (pool& p : pools_) {
@@ -229,12 +228,7 @@ void expanded_rows<T, I, O>::place(const OC* rowptr, I* colind, T* values) {
   pools_.clear();
 }
 
-#define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template class expanded_rows<T, I, O>;                                                           \
-  template void expanded_rows<T, I, O>::place(const std::int64_t*, I*, T*);
-LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
-#define LACUNA_PLACE(T, I)                                                                         \
-  template void expanded_rows<T, I, std::int32_t>::place(const std::int32_t*, I*, T*);
-LACUNA_FOR_EACH_PAIR(LACUNA_PLACE)
+#define LACUNA_INSTANTIATE(T, I, O) template class expanded_rows<T, I, O>;
+LACUNA_FOR_EACH_KERNEL_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

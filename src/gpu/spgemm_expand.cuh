@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "gpu/parts/offsets.cuh"
 #include "gpu/spgemm_bins.cuh"
 
 namespace lacuna::detail::gpu {
@@ -56,9 +57,9 @@ void count_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f, r
                      std::int64_t* counts);
 
 /// As fill_heavy_rows. Nothing is written before all memory is there, up to 2^25 products.
-template <class T, class I, class O, class OC>
+template <class T, class I, class O>
 void fill_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                    const spgemm_values<T>& v, row_list<I> rows, const OC* rowptr,
+                    const spgemm_values<T>& v, row_list<I> rows, read_offsets rowptr,
                     const fill_target<T, I>& target, int* wrong);
 
 /// Where finished rows go.
@@ -96,7 +97,7 @@ public:
   [[nodiscard]] const std::int64_t* sizes() const { return sizes_.data(); }
   [[nodiscard]] std::size_t bytes() const;
   /// Copies all to C, whose rowptr is there, and gives the pools back.
-  template <class OC> void place(const OC* rowptr, I* colind, T* values);
+  void place(read_offsets rowptr, I* colind, T* values);
 
 private:
   /// Entries are numbered through all pools by where they lie.

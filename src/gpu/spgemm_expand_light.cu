@@ -287,6 +287,6 @@ void expand_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
   template void expand_rows<T, I, O>(const device_context&, const spgemm_factors<I, O>&,           \
                                      const spgemm_values<T>&, int, row_list<I>,                    \
                                      const pool_view<T, I>&);
-LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+LACUNA_FOR_EACH_KERNEL_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

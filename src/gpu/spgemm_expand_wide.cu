@@ -304,9 +304,9 @@ void count_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f, r
   }
 }
 
-template <class T, class I, class O, class OC>
+template <class T, class I, class O>
 void fill_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                    const spgemm_values<T>& v, row_list<I> rows, const OC* rowptr,
+                    const spgemm_values<T>& v, row_list<I> rows, read_offsets rowptr,
                     const fill_target<T, I>& target, int* wrong) {
   // Rows that are wide because they are many get by with less, 160 MB.
   const std::int64_t at_once = f.columns > spgemm::wide_span
@@ -320,12 +320,11 @@ void fill_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
     const T* const sums = made.sums.data();
     for_each(ctx, here.count, "fill_wide_rows", [=] __device__(std::int64_t i) {
       const std::int64_t row = here[i];
-      if (firsts[i + 1] - firsts[i] != static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]))
-        atomicOr(wrong, 1);
+      if (firsts[i + 1] - firsts[i] != rowptr[row + 1] - rowptr[row]) atomicOr(wrong, 1);
     });
     for_each(ctx, made.columns.size(), "fill_wide_rows", [=] __device__(std::int64_t k) {
       const std::int64_t i = row_of(firsts, here.count, k), row = here[i];
-      const OC to = rowptr[row] + static_cast<OC>(k - firsts[i]);
+      const std::int64_t to = rowptr[row] + (k - firsts[i]);
       if (to < rowptr[row + 1]) target.put(to, columns[k], sums[k], wrong);
     });
   }
@@ -334,18 +333,12 @@ void fill_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
 #define LACUNA_INSTANTIATE_INDEX(I, O)                                                             \
   template void count_wide_rows<I, O>(const device_context&, const spgemm_factors<I, O>&,          \
                                       row_list<I>, std::int64_t*);
-LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_INDEX)
-#define LACUNA_FILL(T, I, O, OC)                                                                   \
-  template void fill_wide_rows<T, I, O, OC>(const device_context&, const spgemm_factors<I, O>&,    \
-                                            const spgemm_values<T>&, row_list<I>, const OC*,       \
-                                            const fill_target<T, I>&, int*);
-#define LACUNA_INSTANTIATE_VALUE(T)                                                                \
-  LACUNA_FILL(T, std::int32_t, std::int32_t, std::int32_t)                                         \
-  LACUNA_FILL(T, std::int64_t, std::int32_t, std::int32_t)
-LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE_VALUE)
+LACUNA_FOR_EACH_KERNEL_INDEX(LACUNA_INSTANTIATE_INDEX)
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template class expansion<T, I, O>;                                                               \
-  LACUNA_FILL(T, I, O, std::int64_t)
-LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+  template void fill_wide_rows<T, I, O>(const device_context&, const spgemm_factors<I, O>&,        \
+                                        const spgemm_values<T>&, row_list<I>, read_offsets,        \
+                                        const fill_target<T, I>&, int*);
+LACUNA_FOR_EACH_KERNEL_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

@@ -1,7 +1,8 @@
 // The numeric pass: columns and values of C. A group of lanes owns a row and walks A's row in its
 // order; its lanes lie along one row of B at a time, so that no two hold the same column. Every
-// entry's products are thus added in A's order, without atomics, whatever the timing. Heavy rows
-// are spgemm_fill_heavy.cu's, wide ones spgemm_expand_wide.cu's.
+// entry's products are thus added in A's order, without atomics, whatever the timing. Short rows
+// are spgemm_fill_merged.cu's, heavy ones spgemm_fill_heavy.cu's, wide ones
+// spgemm_expand_wide.cu's.
 #include <cub/warp/warp_merge_sort.cuh>
 
 #include "gpu/parts/load.cuh"
@@ -12,9 +13,6 @@
 
 namespace lacuna::detail::gpu {
 namespace {
-
-/// -0 + p is p for every p, -0 too: a first product is stored as it is.
-template <class T> __device__ T nothing() { return -T{0}; }
 
 /// Moves the used ones of `slots` slots to the front, in their order; returns how many there are.
 template <class T, class I>
@@ -71,9 +69,9 @@ struct less {
 };
 
 /// Puts entries of a whole warp in order and writes them out. The keys' own memory is scratch.
-template <int items, class T, class I, class OC>
-__device__ void sort_and_write(I* keys, const T* sums, int count, const fill_target<T, I>& c, OC to,
-                               int* wrong) {
+template <int items, class T, class I>
+__device__ void sort_and_write(I* keys, const T* sums, int count, const fill_target<T, I>& c,
+                               std::int64_t to, int* wrong) {
   using sorter = cub::WarpMergeSort<I, items, 32, std::uint16_t>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   I key[items];
@@ -93,124 +91,22 @@ __device__ void sort_and_write(I* keys, const T* sums, int count, const fill_tar
     for (int u = 0; u < items; ++u)
       if (lane * items + u < count) keys[lane * items + u] = what(u);
     __syncwarp();
-    for (int s = lane; s < count; s += 32) put(to + static_cast<OC>(s), keys[s]);
+    for (int s = lane; s < count; s += 32) put(to + s, keys[s]);
   };
   write([&](int u) { return key[u]; },
-        [&](OC at_entry, I column) { c.put_column(at_entry, column, wrong); });
+        [&](std::int64_t at_entry, I column) { c.put_column(at_entry, column, wrong); });
   write([&](int u) { return static_cast<I>(at[u]); },
-        [&](OC at_entry, I slot) { c.values[at_entry] = sums[slot]; });
+        [&](std::int64_t at_entry, I slot) { c.values[at_entry] = sums[slot]; });
   __syncwarp();
 }
 
-/// What a warp's threads have made of their rows and not yet written: stores of whole sectors are
-/// many times faster than of an entry here and there.
-template <class T, class I> struct staged_entries {
-  static constexpr int each = 16; // entries a thread
-  static constexpr int pitch = each + 1;
-  I columns[32 * pitch];
-  T values[32 * pitch];
-
-  __device__ void put(int place, I column, T value) {
-    const int at = static_cast<int>(threadIdx.x) % 32 * pitch + place;
-    columns[at] = column;
-    values[at] = value;
-  }
-  /// Writes the `count` entries of each thread from its `to` on; all threads of the warp.
-  template <class OC>
-  __device__ void flush(const fill_target<T, I>& c, OC to, int count, int* wrong) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    int before = count; // inclusive sum, then exclusive
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      const int other = __shfl_up_sync(whole_warp, before, step);
-      if (lane >= step) before += other;
-    }
-    const int total = __shfl_sync(whole_warp, before, 31);
-    before -= count;
-    __syncwarp();
-    for (int base = 0; base < total; base += 32) {
-      const int k = base + lane;
-      int owner = 0; // the last whose entries begin at or before k
-#pragma unroll
-      for (int step = 16; step > 0; step /= 2)
-        if (__shfl_sync(whole_warp, before, owner + step) <= k) owner += step;
-      const int place = k - __shfl_sync(whole_warp, before, owner);
-      const OC at = __shfl_sync(whole_warp, to, owner) + static_cast<OC>(place);
-      if (k < total)
-        c.put(at, columns[owner * pitch + place], values[owner * pitch + place], wrong);
-    }
-    __syncwarp();
-  }
-};
-
-constexpr int merging_threads = 128;
-
-/// A thread a row: the rows of B that it needs are merged, sums formed in A's order.
-template <int most, class T, class I, class O, class OC>
-__global__ void __launch_bounds__(merging_threads)
-    fill_merged_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> list,
-                       const OC* rowptr, fill_target<T, I> c, int* wrong) {
-  __shared__ staged_entries<T, I> of_warp[merging_threads / 32];
-  staged_entries<T, I>& staged = of_warp[threadIdx.x / 32];
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  const std::int64_t rounds = (list.count + stride - 1) / stride;
-  std::int64_t i = thread_index();
-  for (std::int64_t round = 0; round < rounds; ++round, i += stride) {
-    const bool inside = i < list.count;
-    const std::int64_t row = inside ? list[i] : 0;
-    const O begin = f.a_rowptr[row];
-    const int count = inside ? static_cast<int>(f.a_rowptr[row + 1] - begin) : 0;
-    merged_rows<most, I, O> rows(f, begin, count);
-    T scale[most];
-#pragma unroll
-    for (int u = 0; u < most; ++u) scale[u] = u < count ? v.factor(begin + u) : T{0};
-    OC to = rowptr[row];
-    const OC end = inside ? rowptr[row + 1] : to;
-    bool more = true;
-    while (__any_sync(whole_warp, more)) {
-      int made = 0;
-      I column;
-      for (int place = 0; place < staged.each; ++place) {
-        more = rows.next(column);
-        if (!__any_sync(whole_warp, more)) break;
-        if (!more) continue;
-        T factor[most]; // all on their way before the first is used
-#pragma unroll
-        for (int u = 0; u < most; ++u)
-          if (!v.pattern && rows.meets(u, column)) factor[u] = __ldg(v.b + rows.place(u));
-        T sum = nothing<T>();
-#pragma unroll
-        for (int u = 0; u < most; ++u)
-          if (!v.pattern && rows.meets(u, column)) sum += rounded_product(scale[u], factor[u]);
-        rows.leave(column);
-        staged.put(made, column, v.pattern ? T{1} : sum);
-        ++made;
-      }
-      if (to + static_cast<OC>(made) > end) { // never past what was counted
-        atomicOr(wrong, 1);
-        made = 0;
-      }
-      __syncwarp();
-      staged.flush(c, to, made, wrong);
-      to += static_cast<OC>(made);
-    }
-    if (to != end) atomicOr(wrong, 1);
-  }
-}
-
-/// How a group meets products of one column.
-enum class walk {
-  along,  ///< one row of B at a time: never at once
-  flat,   ///< several rows of B at a time: added in A's order
-  relaxed ///< the same, with atomics
-};
-
-/// items: entries a lane sorts; 0: by rank. Walks other than `along` are a whole warp's.
-template <int items, walk how, class T, class I, class O, class OC>
+/// items: entries a lane sorts; 0: by rank. A flat walk, several rows of B at a time, is a whole
+/// warp's; `relaxed`: with atomics.
+template <int items, bool flat, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     fill_rows_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> list,
-                     int lanes, int slots, const known_rows<I, O> known, const OC* rowptr,
-                     fill_target<T, I> c, int* wrong) {
+                     int lanes, int slots, const known_rows<I, O> known, read_offsets rowptr,
+                     fill_target<T, I> c, bool relaxed, int* wrong) {
   extern __shared__ __align__(16) unsigned char shared[];
   const lane_group g(lanes);
   const int group = static_cast<int>(threadIdx.x) / lanes;
@@ -226,16 +122,15 @@ __global__ void __launch_bounds__(block_threads)
     const bool inside = i < list.count;
     const std::int64_t row = inside ? list[i] : 0;
     const O begin = f.a_rowptr[row], end = inside ? f.a_rowptr[row + 1] : begin;
-    const OC to = rowptr[row];
-    const auto expected = inside ? static_cast<std::int64_t>(rowptr[row + 1] - to) : 0;
+    const std::int64_t to = rowptr[row];
+    const std::int64_t expected = inside ? rowptr[row + 1] - to : 0;
     const bool copied = end - begin <= 1;
     if (copied && begin < end) { // a row of B, scaled
       const I j = f.a_colind[begin];
       const T scale = v.factor(begin);
       const O b = f.b_rowptr[j], e = f.b_rowptr[j + 1];
       for (std::int64_t k = std::int64_t{b} + g.lane; k < e; k += lanes)
-        c.put(to + static_cast<OC>(k - b), f.b_colind[k], v.pattern ? T{1} : scale * v.value(k),
-              wrong);
+        c.put(to + (k - b), f.b_colind[k], v.pattern ? T{1} : scale * v.value(k), wrong);
     }
     const std::int64_t span = copied ? 0 : known.work(row).span;
     const bool direct = known.thresholds.spans && span <= slots;
@@ -245,7 +140,7 @@ __global__ void __launch_bounds__(block_threads)
       while (used < slots && used < needed) used *= 2;
     for (int s = g.lane; s < used; s += lanes) {
       keys[s] = no_key<I>;
-      sums[s] = nothing<T>();
+      sums[s] = no_product<T>();
     }
     __syncwarp();
     const I base = direct && !copied ? known.first[row] : I{0};
@@ -257,7 +152,7 @@ __global__ void __launch_bounds__(block_threads)
       return slot;
     };
     const O to_walk = copied ? O{0} : static_cast<O>(end - begin);
-    if constexpr (how == walk::along)
+    if constexpr (!flat)
       walk_along(f, v, g, begin, to_walk,
                  [&](I column, T product) { sums[slot_of(column)] += product; });
     else
@@ -265,7 +160,7 @@ __global__ void __launch_bounds__(block_threads)
           f, v, begin, to_walk, [&](O k) { return whole_row(f, v, k); },
           [&](bool there, I column, T product) {
             const unsigned slot = there ? slot_of(column) : whole_warp - g.lane;
-            if constexpr (how == walk::relaxed) {
+            if (relaxed) {
               if (there) atomicAdd(sums + slot, product);
             } else {
               add_in_order(
@@ -303,21 +198,20 @@ __global__ void __launch_bounds__(block_threads)
         sort_by_rank<6>(g, keys, sums, direct ? 0 : count);
     }
     for (int s = g.lane; s < count; s += lanes)
-      c.put(to + static_cast<OC>(s), keys[s], v.pattern ? T{1} : sums[s], wrong);
+      c.put(to + s, keys[s], v.pattern ? T{1} : sums[s], wrong);
     __syncwarp();
   }
 }
 
 } // namespace
 
-template <class I, class O, class OC>
+template <class I, class O>
 fill_bins<I> bin_to_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
                          const known_rows<I, O>& known, const spgemm_totals& found,
-                         const OC* rowptr, unsigned long long* binned) {
+                         read_offsets rowptr, unsigned long long* binned) {
   row_bins<I> bins(ctx, f.rows, known.thresholds, found, spgemm::fill_classes, binned,
                    [=] __device__(std::int64_t row) {
-                     return known.fill_class(
-                         row, static_cast<std::int64_t>(rowptr[row + 1] - rowptr[row]));
+                     return known.fill_class(row, rowptr[row + 1] - rowptr[row]);
                    });
   const row_list<I> not_light = bins[spgemm::fill_classes];
   const std::int64_t wide_span = spgemm::wide_span_to_fill(not_light.count, f.columns);
@@ -325,16 +219,16 @@ fill_bins<I> bin_to_fill(const device_context& ctx, const spgemm_factors<I, O>& 
   return {std::move(bins), std::move(split)};
 }
 
-template <class T, class I, class O, class OC>
+template <class T, class I, class O>
 bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
                const known_rows<I, O>& known, const spgemm_totals& found, const fill_bins<I>& rows,
-               const OC* rowptr, const fill_target<T, I>& target, spgemm_order order, int* wrong,
+               read_offsets rowptr, const fill_target<T, I>& target, spgemm_order order, int* wrong,
                stage_clock& clock) {
   const row_bins<I>& bins = rows.bins;
   const row_split<I>& split = rows.split;
   if (split.those.count > 0) // first: it may want more memory than there is
-    fill_wide_rows<T, I, O, OC>(ctx, f, v, split.those, rowptr, target, wrong);
-  heavy_fill<T, I, O, OC> heavy(ctx, f, split.others, found, known);
+    fill_wide_rows<T, I, O>(ctx, f, v, split.those, rowptr, target, wrong);
+  heavy_fill<T, I, O> heavy(ctx, f, split.others, found, known);
   launch_fork fork(ctx, bins.launches() + (heavy.launches() > 1 ? 1 : 0));
   heavy.run(v, rowptr, target, order, wrong, fork);
   const auto launch = [&](auto items, int c) {
@@ -343,15 +237,13 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
     const int slots = spgemm::slots_of(c);
     const group_shape shape = shape_of(ctx, known.thresholds, slots, sizeof(I) + sizeof(T),
                                        bins.totals(c), found.longest_b);
-    auto* kernel = fill_rows_kernel<items(), walk::along, T, I, O, OC>;
+    auto* kernel = fill_rows_kernel<items(), false, T, I, O>;
     if constexpr (items() > 0)
-      if (shape.flat)
-        kernel = order == spgemm_order::relaxed
-                     ? fill_rows_kernel<items(), walk::relaxed, T, I, O, OC>
-                     : fill_rows_kernel<items(), walk::flat, T, I, O, OC>;
+      if (shape.flat) kernel = fill_rows_kernel<items(), true, T, I, O>;
     allow_shared(kernel, shape.bytes);
     kernel<<<blocks_of_groups(ctx, list.count, shape), shape.threads, shape.bytes, fork.next()>>>(
-        f, v, list, shape.lanes, slots, known, rowptr, target, wrong);
+        f, v, list, shape.lanes, slots, known, rowptr, target, order == spgemm_order::relaxed,
+        wrong);
     check_launch("fill_rows_kernel");
   };
   using std::integral_constant;
@@ -361,14 +253,8 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
   launch(integral_constant<int, 3>{}, 3); // 96 of 128 slots
   launch(integral_constant<int, 0>{}, 2);
   launch(integral_constant<int, 0>{}, 1);
-  if (const row_list<I> merged = bins[0]; merged.count > 0) {
-    with_merged(found.longest_merged, [&](auto most) {
-      fill_merged_kernel<most()>
-          <<<2 * resident_blocks(ctx, merged.count, 16), merging_threads, 0, fork.next()>>>(
-              f, v, merged, rowptr, target, wrong);
-    });
-    check_launch("fill_merged_kernel");
-  }
+  if (const row_list<I> merged = bins[0]; merged.count > 0)
+    fill_merged_rows(ctx, f, v, merged, found, rowptr, target, wrong, fork.next());
   fork.join();
   int failed = 0;
   read_back(ctx, &failed, wrong, 1);
@@ -381,28 +267,16 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
   return failed == 0;
 }
 
-#define LACUNA_FILL(T, I, O, OC)                                                                   \
-  template bool fill_rows<T, I, O, OC>(                                                            \
-      const device_context&, const spgemm_factors<I, O>&, const spgemm_values<T>&,                 \
-      const known_rows<I, O>&, const spgemm_totals&, const fill_bins<I>&, const OC*,               \
-      const fill_target<T, I>&, spgemm_order, int*, stage_clock&);
-#define LACUNA_INSTANTIATE(T)                                                                      \
-  LACUNA_FILL(T, std::int32_t, std::int32_t, std::int32_t)                                         \
-  LACUNA_FILL(T, std::int32_t, std::int32_t, std::int64_t)                                         \
-  LACUNA_FILL(T, std::int32_t, std::int64_t, std::int64_t)                                         \
-  LACUNA_FILL(T, std::int64_t, std::int32_t, std::int32_t)                                         \
-  LACUNA_FILL(T, std::int64_t, std::int32_t, std::int64_t)                                         \
-  LACUNA_FILL(T, std::int64_t, std::int64_t, std::int64_t)
-LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
-#define LACUNA_BIN(I, O, OC)                                                                       \
-  template fill_bins<I> bin_to_fill<I, O, OC>(const device_context&, const spgemm_factors<I, O>&,  \
-                                              const known_rows<I, O>&, const spgemm_totals&,       \
-                                              const OC*, unsigned long long*);
-LACUNA_BIN(std::int32_t, std::int32_t, std::int32_t)
-LACUNA_BIN(std::int32_t, std::int32_t, std::int64_t)
-LACUNA_BIN(std::int32_t, std::int64_t, std::int64_t)
-LACUNA_BIN(std::int64_t, std::int32_t, std::int32_t)
-LACUNA_BIN(std::int64_t, std::int32_t, std::int64_t)
-LACUNA_BIN(std::int64_t, std::int64_t, std::int64_t)
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template bool fill_rows<T, I, O>(const device_context&, const spgemm_factors<I, O>&,             \
+                                   const spgemm_values<T>&, const known_rows<I, O>&,               \
+                                   const spgemm_totals&, const fill_bins<I>&, read_offsets,        \
+                                   const fill_target<T, I>&, spgemm_order, int*, stage_clock&);
+LACUNA_FOR_EACH_KERNEL_TYPE(LACUNA_INSTANTIATE)
+#define LACUNA_BIN(I, O)                                                                           \
+  template fill_bins<I> bin_to_fill<I, O>(const device_context&, const spgemm_factors<I, O>&,      \
+                                          const known_rows<I, O>&, const spgemm_totals&,           \
+                                          read_offsets, unsigned long long*);
+LACUNA_FOR_EACH_KERNEL_INDEX(LACUNA_BIN)
 
 } // namespace lacuna::detail::gpu

@@ -264,12 +264,12 @@ __device__ void deal_and_add(const dealt_products<T>& mine, product_tile<T>& til
 }
 
 /// Short segments: a tile of their products at a time, found by all threads and dealt to the warps
-/// that own their columns. relaxed: each thread adds what it found.
-template <bool relaxed, class T, class I, class O>
+/// that own their columns. `relaxed`: each thread adds what it found.
+template <class T, class I, class O>
 __device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
                           const segment_list<T, O>& list, const list_size& size,
                           product_tile<T>& tile, std::int64_t base, int owner_shift,
-                          const range_sums<T>& sums) {
+                          const range_sums<T>& sums, bool relaxed) {
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
   const unsigned up_to_lane = whole_warp >> (31 - lane);
   const int start = thread < size.segments ? list.start[thread] : size.products;
@@ -312,7 +312,7 @@ __device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>&
     const auto used_up = [&] {
       if (thread < tile_words) begins[thread] = 0; // marked again after the next barrier
     };
-    if constexpr (relaxed) {
+    if (relaxed) {
 #pragma unroll
       for (int u = 0; u < 2; ++u)
         if (mine.there[u]) sums.add_relaxed(mine.column[u], mine.product[u]);
@@ -327,19 +327,14 @@ __device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>&
   __syncthreads();
 }
 
-/// How a block adds the segments of its range.
-enum class range_walk {
-  along,  ///< one after another
-  tiles,  ///< several at once, in order, where they are short
-  relaxed ///< several at once, with atomics
-};
-/// A block a range of a heavy row's columns.
-template <range_walk how, class T, class I, class O, class OC>
-__global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 5)
+/// A block a range of a heavy row's columns. Segments are added one after another, or with `tiles`
+/// several at once: in order where they are short, or, `relaxed`, with atomics.
+template <bool tiles, class T, class I, class O>
+__global__ void __launch_bounds__(block_threads, tiles ? 5 : 8)
     fill_ranges_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> rows,
                        const known_rows<I, O> known, int range_columns, std::int64_t ranges,
-                       const std::uint32_t* counts, const OC* rowptr, fill_target<T, I> target,
-                       int* wrong) {
+                       const std::uint32_t* counts, read_offsets rowptr, fill_target<T, I> target,
+                       bool relaxed, int* wrong) {
   extern __shared__ __align__(16) unsigned char shared[];
   const range_sums<T> sums{reinterpret_cast<T*>(shared)};
   __shared__ segment_list<T, O> list;
@@ -370,15 +365,14 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
         (to_end ? last : first_from(f.b_colind, segment.begin, last, base + range_columns)) -
         segment.begin;
     const list_size size = make_list(list, segment);
-    if constexpr (how == range_walk::along) {
-      add_along(f, v, list, size.segments, base, sums);
-    } else {
+    if constexpr (tiles) {
       __shared__ product_tile<T> tile;
-      if (how == range_walk::relaxed ||
-          size.products < known.thresholds.tile_length * size.segments)
-        add_tiles<how == range_walk::relaxed>(f, v, list, size, tile, base, __ffs(part) - 1, sums);
+      if (relaxed || size.products < known.thresholds.tile_length * size.segments)
+        add_tiles(f, v, list, size, tile, base, __ffs(part) - 1, sums, relaxed);
       else
         add_along(f, v, list, size.segments, base, sums);
+    } else {
+      add_along(f, v, list, size.segments, base, sums);
     }
   }
   __syncthreads();
@@ -387,13 +381,13 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
   for (int c = lane; c < part; c += 32) found += is_untouched(sums.sums[warp * part + c]) ? 0 : 1;
   found = warp_sum(found);
   if (lane == 0) list.of_warp[warp] = static_cast<int>(found);
-  OC to = 0; // entries of the ranges before
-  for (std::int64_t r = lane; r < range; r += 32) to += static_cast<OC>(counts[r]);
+  std::int64_t to = 0; // entries of the ranges before
+  for (std::int64_t r = lane; r < range; r += 32) to += counts[r];
   to = warp_sum(to) + rowptr[row];
   __syncthreads();
   unsigned total = 0;
   for (int w = 0; w < warps; ++w) {
-    if (w < warp) to += static_cast<OC>(list.of_warp[w]);
+    if (w < warp) to += list.of_warp[w];
     total += static_cast<unsigned>(list.of_warp[w]);
   }
   if (total != mine) {
@@ -406,9 +400,9 @@ __global__ void __launch_bounds__(block_threads, how == range_walk::along ? 8 : 
     const bool there = !is_untouched(sum);
     const unsigned votes = __ballot_sync(whole_warp, there);
     if (there)
-      target.put(to + static_cast<OC>(__popc(votes & ((1u << lane) - 1))),
-                 static_cast<I>(base + warp * part + c), v.pattern ? T{1} : sum, wrong);
-    to += static_cast<OC>(__popc(votes));
+      target.put(to + __popc(votes & ((1u << lane) - 1)), static_cast<I>(base + warp * part + c),
+                 v.pattern ? T{1} : sum, wrong);
+    to += __popc(votes);
   }
 }
 
@@ -439,10 +433,10 @@ spgemm::range_plan plan_for(const device_context& ctx, std::int64_t rows, std::i
 
 } // namespace
 
-template <class T, class I, class O, class OC>
-heavy_fill<T, I, O, OC>::heavy_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
-                                    row_list<I> heavy, const spgemm_totals& found,
-                                    const known_rows<I, O>& known)
+template <class T, class I, class O>
+heavy_fill<T, I, O>::heavy_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
+                                row_list<I> heavy, const spgemm_totals& found,
+                                const known_rows<I, O>& known)
     : ctx_(ctx), f_(f), known_(known),
       mean_length_(static_cast<double>(found.products) / static_cast<double>(found.a_entries)),
       plan_(plan_for(ctx, heavy.count, f.columns, found)),
@@ -451,10 +445,10 @@ heavy_fill<T, I, O, OC>::heavy_fill(const device_context& ctx, const spgemm_fact
       longest_(cut_into_ranges(ctx, split_.those, f.columns, plan_.fine)),
       others_(cut_into_ranges(ctx, split_.others, f.columns, plan_.coarse)) {}
 
-template <class T, class I, class O, class OC>
-void heavy_fill<T, I, O, OC>::run(const spgemm_values<T>& v, const OC* rowptr,
-                                  const fill_target<T, I>& target, spgemm_order order, int* wrong,
-                                  launch_fork& fork) {
+template <class T, class I, class O>
+void heavy_fill<T, I, O>::run(const spgemm_values<T>& v, read_offsets rowptr,
+                              const fill_target<T, I>& target, spgemm_order order, int* wrong,
+                              launch_fork& fork) {
   for (range_launch<I>* const each : {&longest_, &others_}) {
     if (each->rows.count == 0) continue;
     const cudaStream_t stream = fork.next();
@@ -466,12 +460,12 @@ void heavy_fill<T, I, O, OC>::run(const spgemm_values<T>& v, const OC* rowptr,
     const std::size_t range_bytes = each->range_columns * sizeof(T);
     allow_shared(count_ranges_kernel<I, O>, mask_bytes);
     // Where segments are long, never mind the others: the choice needs more registers.
-    const bool along =
-        mean_length_ > static_cast<double>(2 * known_.thresholds.tile_length * each->ranges);
-    auto* const kernel = order == spgemm_order::relaxed
-                             ? fill_ranges_kernel<range_walk::relaxed, T, I, O, OC>
-                         : along ? fill_ranges_kernel<range_walk::along, T, I, O, OC>
-                                 : fill_ranges_kernel<range_walk::tiles, T, I, O, OC>;
+    const bool relaxed = order == spgemm_order::relaxed;
+    const bool tiles =
+        relaxed ||
+        mean_length_ <= static_cast<double>(2 * known_.thresholds.tile_length * each->ranges);
+    auto* const kernel =
+        tiles ? fill_ranges_kernel<true, T, I, O> : fill_ranges_kernel<false, T, I, O>;
     allow_shared(kernel, range_bytes);
     std::uint32_t* const counts = each->counts.data();
     for (std::int64_t done = 0; done < each->rows.count; done += each->at_once) {
@@ -482,20 +476,13 @@ void heavy_fill<T, I, O, OC>::run(const spgemm_values<T>& v, const OC* rowptr,
       check_launch("count_ranges_kernel");
       kernel<<<static_cast<unsigned>(some.count * each->ranges), block_threads, range_bytes,
                stream>>>(f_, v, some, known_, each->range_columns, each->ranges, counts, rowptr,
-                         target, wrong);
+                         target, relaxed, wrong);
       check_launch("fill_ranges_kernel");
     }
   }
 }
 
-#define LACUNA_FILL(T, I, O, OC) template class heavy_fill<T, I, O, OC>;
-#define LACUNA_INSTANTIATE(T)                                                                      \
-  LACUNA_FILL(T, std::int32_t, std::int32_t, std::int32_t)                                         \
-  LACUNA_FILL(T, std::int32_t, std::int32_t, std::int64_t)                                         \
-  LACUNA_FILL(T, std::int32_t, std::int64_t, std::int64_t)                                         \
-  LACUNA_FILL(T, std::int64_t, std::int32_t, std::int32_t)                                         \
-  LACUNA_FILL(T, std::int64_t, std::int32_t, std::int64_t)                                         \
-  LACUNA_FILL(T, std::int64_t, std::int64_t, std::int64_t)
-LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
+#define LACUNA_INSTANTIATE(T, I, O) template class heavy_fill<T, I, O>;
+LACUNA_FOR_EACH_KERNEL_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

@@ -17,7 +17,7 @@ template <class I> struct range_launch {
 
 /// Fills heavy rows, a block for a range of a row's columns. Waits if some are cut finer than
 /// others; all memory is allocated at the beginning.
-template <class T, class I, class O, class OC> class heavy_fill {
+template <class T, class I, class O> class heavy_fill {
 public:
   heavy_fill(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> heavy,
              const spgemm_totals& found, const known_rows<I, O>& known);
@@ -25,7 +25,7 @@ public:
     return (longest_.rows.count > 0 ? 1 : 0) + (others_.rows.count > 0 ? 1 : 0);
   }
   /// Sets `wrong` where a row has not the entries that were counted.
-  void run(const spgemm_values<T>& v, const OC* rowptr, const fill_target<T, I>& target,
+  void run(const spgemm_values<T>& v, read_offsets rowptr, const fill_target<T, I>& target,
            spgemm_order order, int* wrong, launch_fork& fork);
 
 private:

@@ -3,6 +3,7 @@
 
 #include <cub/device/device_partition.cuh>
 
+#include "gpu/parts/offsets.cuh"
 #include "gpu/parts/reduce.cuh"
 #include "gpu/spgemm_bins.cuh"
 
@@ -59,17 +60,25 @@ template <class I> struct fill_bins {
 
 /// Of a C whose rowptr is there. `found`: count_rows' totals; `binned` are zeros. Waits where some
 /// rows may be wide.
-template <class I, class O, class OC>
+template <class I, class O>
 fill_bins<I> bin_to_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
                          const known_rows<I, O>& known, const spgemm_totals& found,
-                         const OC* rowptr, unsigned long long* binned);
+                         read_offsets rowptr, unsigned long long* binned);
+
+/// Rows that a thread each merges (spgemm_fill_merged.cu). Sets `wrong` where one has not the
+/// entries that were counted.
+template <class T, class I, class O>
+void fill_merged_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
+                      const spgemm_values<T>& v, row_list<I> rows, const spgemm_totals& found,
+                      read_offsets rowptr, const fill_target<T, I>& target, int* wrong,
+                      cudaStream_t stream);
 
 /// Columns and values of C, whose rowptr is there. Waits to know whether every row had the entries
 /// that were counted; false if not. `wrong`, on the device, is 0.
-template <class T, class I, class O, class OC>
+template <class T, class I, class O>
 bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
                const known_rows<I, O>& known, const spgemm_totals& found, const fill_bins<I>& rows,
-               const OC* rowptr, const fill_target<T, I>& target, spgemm_order order, int* wrong,
+               read_offsets rowptr, const fill_target<T, I>& target, spgemm_order order, int* wrong,
                stage_clock& clock);
 
 } // namespace lacuna::detail::gpu

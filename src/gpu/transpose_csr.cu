@@ -17,6 +17,7 @@
 #include <cuda/std/limits>
 #include <thrust/iterator/reverse_iterator.h>
 
+#include "core/kernel_offsets.hpp"
 #include "gpu/parts/reduce.cuh"
 #include "gpu/parts/sort.cuh"
 #include <lacuna/op/kept_pattern.hpp>
@@ -390,6 +391,42 @@ private:
   array<char, space::device> scratch_;
 };
 
+/// Calls f with a value of the type that numbers the entries of a matrix with offsets O.
+template <class O, class F> void with_numbers_of(std::int64_t entries, F&& f) {
+  if constexpr (sizeof(O) == 4)
+    f(std::uint32_t{});
+  else
+    with_position_type(entries, f);
+}
+
+/// Offsets that kernels write, and, where those are wider than the caller's, put into his.
+template <class I, class O> class written_offsets {
+public:
+  using offset = kernel_offset<I, O>;
+  written_offsets(const device_context& ctx, vector_view<O, space::device> to)
+      : ctx_(ctx), to_(to) {
+    if constexpr (!std::is_same_v<O, offset>) wide_ = array<offset, space::device>(ctx, to.size());
+  }
+  [[nodiscard]] offset* data() {
+    if constexpr (std::is_same_v<O, offset>)
+      return to_.data();
+    else
+      return wide_.data();
+  }
+  void finish() {
+    if constexpr (!std::is_same_v<O, offset>)
+      for_each(ctx_, to_.size(), "transpose: offsets",
+               [from = wide_.data(), to = to_.data()] __device__(std::int64_t k) {
+                 to[k] = static_cast<O>(from[k]);
+               });
+  }
+
+private:
+  const device_context& ctx_;
+  vector_view<O, space::device> to_;
+  array<offset, space::device> wide_;
+};
+
 } // namespace
 
 template <class T, class I, class O>
@@ -404,11 +441,17 @@ void transpose_csr(const device_context& ctx, csr_view<const T, I, O, space::dev
             "transpose: memset");
     return;
   }
-  with_position_type(a.size(), [&](auto position) {
-    transposition<T, I, O, decltype(position)> run(ctx, a, b);
+  using offset = kernel_offset<I, O>;
+  const with_kernel_offsets<T, I, O, space::device> from(ctx, a);
+  written_offsets<I, O> rowptr(ctx, b.rowptr());
+  const device_result<T, I, offset> to(b.values().data(), rowptr.data(), b.colind().data(),
+                                       b.shape(), b.size());
+  with_numbers_of<offset>(a.size(), [&](auto number) {
+    transposition<T, I, offset, decltype(number)> run(ctx, from.view(), to);
     const bool may_be_symmetric = a.shape().row == columns && a.order().sorted && a.order().unique;
     if (!may_be_symmetric || !run.mirror()) run.sort();
   });
+  rowptr.finish();
 }
 
 template <class I, class O>
@@ -422,14 +465,19 @@ void transpose_pattern(const device_context& ctx, index<I> shape,
     return;
   }
   // No value is read or written, so that their type does not matter.
+  using offset = kernel_offset<I, O>;
   const auto entries = static_cast<O>(a.colind.size());
-  const device_view<float, I, O> from(nullptr, a.rowptr.data(), a.colind.data(), shape, entries);
-  const device_result<float, I, O> to(nullptr, result.rowptr.data(), result.colind.data(),
-                                      result.shape, entries);
-  with_position_type(entries, [&](auto position) {
-    transposition<float, I, O, decltype(position)> run(ctx, from, to);
-    run.sort_pattern(result.from.data());
+  const with_kernel_offsets<float, I, O, space::device> from(
+      ctx, device_view<float, I, O>(nullptr, a.rowptr.data(), a.colind.data(), shape, entries));
+  written_offsets<I, O> rowptr(ctx, result.rowptr.view()), numbers(ctx, result.from.view());
+  const device_result<float, I, offset> to(nullptr, rowptr.data(), result.colind.data(),
+                                           result.shape, entries);
+  with_numbers_of<offset>(entries, [&](auto number) {
+    transposition<float, I, offset, decltype(number)> run(ctx, from.view(), to);
+    run.sort_pattern(numbers.data());
   });
+  rowptr.finish();
+  numbers.finish();
 }
 
 #define LACUNA_INSTANTIATE_PATTERN(I, O)                                                           \

@@ -1,4 +1,4 @@
-// Internal: one row of C = alpha A B at a time. The row's products, and the columns that they
+// One row of C = alpha A B at a time. The row's products, and the columns that they
 // span, choose the accumulator:
 //   copy   A's row has one entry: B's row, scaled
 //   dense  a window of sums over the span, with a byte for each column that was met
@@ -9,8 +9,6 @@
 // Neighbouring rows of A with the same columns share a dense window of four sums a column.
 // All of them add products in the order of A's row to a sum that begins as -0, which changes no
 // bit of what is added to it: a row has the same bits whatever made it.
-#pragma once
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -23,44 +21,21 @@
 
 #include "cpu/spgemm_kernels.hpp"
 #include "cpu/spgemm_recipe.hpp"
+#include "cpu/spgemm_worker.hpp"
 
 namespace lacuna::detail::cpu {
+namespace {
 
-/// What workers allocate, chosen once for a product.
-struct spgemm_sizes {
-  std::int64_t window = 0; ///< widest span of a dense row, in columns
-  std::int64_t slots = 0;  ///< of the hash table, a power of two
-  std::int64_t sorted = 0; ///< products that sorting_worker has room for
-  template <class T, class I> std::size_t bytes() const {
-    return static_cast<std::size_t>(window + 128) * (sizeof(T) + 3) +
-           2048 * (2 * sizeof(I) + sizeof(T) + 2) +
-           static_cast<std::size_t>(window / 64 + 130) * 21 +
-           static_cast<std::size_t>(slots) * (2 * sizeof(I) + sizeof(T)) +
-           static_cast<std::size_t>(slots / 2 + 16) * 2 * sizeof(I);
-  }
-};
-
-/// Columns [begin, end) of C; all of them, or a share where threads divide a row.
-struct column_range {
-  std::int64_t begin = 0;
-  std::int64_t end = std::numeric_limits<std::int64_t>::max();
-};
-
-/// A thread's accumulators. Rows go to `out`: out(row, count) says where its entries are to be.
-template <class T, class I, class O> class spgemm_worker {
+template <class T, class I, class O> class accumulators final : public spgemm_worker<T, I, O> {
 public:
-  static constexpr bool reads_bounds = true; ///< of B's rows, where those are not sorted
-  static std::size_t bytes(const spgemm_sizes& sizes) { return sizes.bytes<T, I>(); }
-  /// Throws out_of_memory; `ready` touches the memory, on the thread that will use it.
-  spgemm_worker(const host_context& ctx, const spgemm_sizes& sizes)
+  accumulators(const host_context& ctx, const spgemm_sizes& sizes)
       : sizes_(sizes), sum_(ctx, sizes.window + 128), marks_(ctx, sizes.window + 128),
         leaves_(ctx, sizes.window / 64 + 2), tops_(ctx, sizes.window / 4096 + 2),
         place_(ctx, sizes.window / 64 + 130), bits_(ctx, sizes.window / 64 + 130),
         key_(ctx, sizes.slots), key_sum_(ctx, sizes.slots), used_(ctx, sizes.slots),
         order_(ctx, sizes.slots / 2 + 16), recipe_(ctx, sizes.window) {}
-  spgemm_worker() = default;
 
-  void ready() {
+  void ready() override {
     std::fill(sum_.begin(), sum_.end(), T{-0.0});
     std::fill(marks_.begin(), marks_.end(), std::uint8_t{0});
     std::fill(leaves_.begin(), leaves_.end(), std::uint64_t{0});
@@ -69,41 +44,14 @@ public:
     std::fill(key_sum_.begin(), key_sum_.end(), T{-0.0});
   }
 
-  /// Rows [first, last) within `range`.
-  template <spgemm_output M, class Out>
-  void rows(const spgemm_factors<T, I, O>& f, std::int64_t first, std::int64_t last, Out&& out) {
-    recipe_.forget();
-    for (std::int64_t i = first; i < last;) {
-      if constexpr (M != spgemm_output::count) {
-        if (recipe_.template repeat<M>(f, i, out)) {
-          ++i;
-          continue;
-        }
-        if (recipe_.promises(f, i, last)) {
-          row_place<T, I> made;
-          std::int64_t made_count = 0;
-          const auto noting = [&](std::int64_t at, std::int64_t count) {
-            made_count = count;
-            return made = out(at, count);
-          };
-          i += row<M, false>(f, i, 1, {}, noting);
-          const row_span s = span_of<false>(f, i - 1, {});
-          if (s.products > 0)
-            recipe_.keep(f, i - 1, s.products, s.low, s.high, made.col, made_count);
-          continue;
-        }
-      }
-      i += row<M, false>(f, i, like_rows(f, i, last), {}, out);
+  void make(const spgemm_factors<T, I, O>& f, const spgemm_unit& u, spgemm_output what,
+            row_sink<T, I>& out) override {
+    switch (what) {
+    case spgemm_output::count: return make<spgemm_output::count>(f, u, out);
+    case spgemm_output::values: return make<spgemm_output::values>(f, u, out);
+    case spgemm_output::pattern: return make<spgemm_output::pattern>(f, u, out);
     }
   }
-  template <spgemm_output M, class Out>
-  void row_share(const spgemm_factors<T, I, O>& f, std::int64_t i, column_range range, Out&& out) {
-    row<M, true>(f, i, 1, range, out);
-  }
-
-  /// Values of C's row, whose columns are there; false if a product has no place.
-  bool refill(const spgemm_factors<T, I, O>& f, std::int64_t i, column_range range,
-              const I* c_first, const I* c_last, T* value);
 
 private:
   using factors = spgemm_factors<T, I, O>;
@@ -114,6 +62,33 @@ private:
     I key;
     I at;
   };
+
+  template <spgemm_output M>
+  void make(const factors& f, const spgemm_unit& u, row_sink<T, I>& out) {
+    if (u.cut) {
+      row<M, true>(f, u.first, 1, u.columns, out);
+      return;
+    }
+    recipe_.forget();
+    for (std::int64_t i = u.first; i < u.last;) {
+      if constexpr (M != spgemm_output::count) {
+        if (recipe_.template repeat<M>(f, i, out)) {
+          ++i;
+          continue;
+        }
+        if (recipe_.promises(f, i, u.last)) {
+          const std::int64_t before = out.entries();
+          i += row<M, false>(f, i, 1, {}, out);
+          const row_span s = span_of<false>(f, i - 1, {});
+          if (s.products > 0)
+            recipe_.keep(f, i - 1, s.products, s.low, s.high, out.last().col,
+                         out.entries() - before);
+          continue;
+        }
+      }
+      i += row<M, false>(f, i, like_rows(f, i, u.last), {}, out);
+    }
+  }
 
   /// How many rows from i on, up to 4, have the columns of row i; 1 where sharing cannot pay.
   static int like_rows(const factors& f, std::int64_t i, std::int64_t last) {
@@ -170,8 +145,9 @@ private:
   }
 
   /// Makes rows i .. i + same, or row i alone; returns how many.
-  template <spgemm_output M, bool cut, class Out>
-  std::int64_t row(const factors& f, std::int64_t i, int same, column_range range, Out& out) {
+  template <spgemm_output M, bool cut>
+  std::int64_t row(const factors& f, std::int64_t i, int same, column_range range,
+                   row_sink<T, I>& out) {
     const std::int64_t length = f.a_rowptr[i + 1] - f.a_rowptr[i];
     if (length == 1 && f.b_sorted && f.b_unique) {
       copy<M, cut>(f, i, range, out);
@@ -204,8 +180,8 @@ private:
     return 1;
   }
 
-  template <spgemm_output M, bool cut, class Out>
-  void copy(const factors& f, std::int64_t i, column_range range, Out& out) {
+  template <spgemm_output M, bool cut>
+  void copy(const factors& f, std::int64_t i, column_range range, row_sink<T, I>& out) {
     const std::int64_t k = f.a_rowptr[i];
     const auto [first, last] = f.template entries<cut>(k, range.begin, range.end);
     const row_place<T, I> to = out(i, last - first);
@@ -218,8 +194,8 @@ private:
   }
 
   /// Each product is put in its place among those before it.
-  template <spgemm_output M, bool cut, class Out>
-  void few(const factors& f, std::int64_t i, column_range range, Out& out) {
+  template <spgemm_output M, bool cut>
+  void few(const factors& f, std::int64_t i, column_range range, row_sink<T, I>& out) {
     I key[few_products];
     T sum[few_products];
     std::int64_t count = 0;
@@ -283,9 +259,9 @@ private:
     }
   }
 
-  template <spgemm_output M, bool cut, class Out>
+  template <spgemm_output M, bool cut>
   void dense(const factors& f, std::int64_t i, column_range range, std::int64_t base,
-             std::int64_t words, Out& out) {
+             std::int64_t words, row_sink<T, I>& out) {
     scatter<M, cut>(f, i, range, base);
     const marked_columns found = take_marks(words);
     row_place<T, I> to = out(i, found.count);
@@ -315,9 +291,9 @@ private:
   }
 
   /// Rows i .. i + same of the same columns: four sums for each column side by side.
-  template <spgemm_output M, bool cut, class Out>
+  template <spgemm_output M, bool cut>
   int like(const factors& f, std::int64_t i, int same, column_range range, std::int64_t base,
-           std::int64_t words, Out& out) {
+           std::int64_t words, row_sink<T, I>& out) {
     T* const sum = sum_.data();
     scatter<spgemm_output::count, cut>(f, i, range, base);
     if constexpr (M == spgemm_output::values) {
@@ -360,9 +336,9 @@ private:
 
   /// As dense, with a bit for each column that was met and a bit for each word of those: sparse
   /// rows find their columns in order without a look at the others. `narrow`: up to 64 words.
-  template <spgemm_output M, bool cut, bool narrow, class Out>
+  template <spgemm_output M, bool cut, bool narrow>
   void tree(const factors& f, std::int64_t i, column_range range, std::int64_t base,
-            std::int64_t words, Out& out) {
+            std::int64_t words, row_sink<T, I>& out) {
     T* const sum = sum_.data();
     std::uint64_t* const leaves = leaves_.data();
     std::uint64_t* const tops = tops_.data();
@@ -413,8 +389,9 @@ private:
     return 64 - std::countr_zero(std::min(wanted, static_cast<std::uint64_t>(sizes_.slots)));
   }
 
-  template <spgemm_output M, bool cut, class Out>
-  void hash(const factors& f, std::int64_t i, column_range range, const row_span& s, Out& out) {
+  template <spgemm_output M, bool cut>
+  void hash(const factors& f, std::int64_t i, column_range range, const row_span& s,
+            row_sink<T, I>& out) {
     const int shift = shift_for(std::min(s.products, f.cols));
     const std::uint64_t mask = (std::uint64_t{1} << (64 - shift)) - 1;
     I* const key = key_.data();
@@ -481,62 +458,17 @@ private:
   spgemm_recipe<T, I, O> recipe_;
 };
 
+} // namespace
+
 template <class T, class I, class O>
-bool spgemm_worker<T, I, O>::refill(const factors& f, std::int64_t i, column_range range,
-                                    const I* c_first, const I* c_last, T* value) {
-  const bool cut = range.begin > 0 || range.end < f.cols;
-  const auto entries_of = [&](std::int64_t k) {
-    return cut ? f.template entries<true>(k, range.begin, range.end)
-               : f.template entries<false>(k, range.begin, range.end);
-  };
-  const std::int64_t count = c_last - c_first;
-  const std::int64_t base = count > 0 ? *c_first : 0;
-  const std::int64_t width = count > 0 ? c_last[-1] - base + 1 : 0;
-  if (count > 0 && width <= 0) return false; // not a sorted row: never filled
-  bool inside = true;
-  if (width <= sizes_.window) {
-    T* const sum = sum_.data();
-    std::uint8_t* const marks = marks_.data();
-    for (std::int64_t n = 0; n < count; ++n) {
-      const auto at = static_cast<std::uint64_t>(c_first[n] - base);
-      if (at >= static_cast<std::uint64_t>(width)) {
-        while (n-- > 0) marks[c_first[n] - base] = 0;
-        return false;
-      }
-      marks[at] = 1;
-    }
-    for (std::int64_t k = f.a_rowptr[i]; k < f.a_rowptr[i + 1]; ++k) {
-      const auto [first, last] = entries_of(k);
-      const T s = f.alpha * f.a_value[k];
-      for (std::int64_t l = first; l < last; ++l) {
-        const auto at = static_cast<std::uint64_t>(f.b_col[l] - base);
-        if (at >= static_cast<std::uint64_t>(width) || marks[at] == 0) {
-          inside = false;
-          continue;
-        }
-        sum[at] += s * f.b_value[l];
-      }
-    }
-    for (std::int64_t n = 0; n < count; ++n) {
-      const std::int64_t at = c_first[n] - base;
-      value[n] = std::exchange(sum[at], T{-0.0});
-      marks[at] = 0;
-    }
-    return inside;
-  }
-  for (std::int64_t n = 0; n < count; ++n) value[n] = T{-0.0};
-  for (std::int64_t k = f.a_rowptr[i]; k < f.a_rowptr[i + 1]; ++k) {
-    const auto [first, last] = entries_of(k);
-    const T s = f.alpha * f.a_value[k];
-    for (std::int64_t l = first; l < last; ++l) {
-      const I* const at = std::lower_bound(c_first, c_last, f.b_col[l]);
-      if (at == c_last || *at != f.b_col[l])
-        inside = false;
-      else
-        value[at - c_first] += s * f.b_value[l];
-    }
-  }
-  return inside;
+std::unique_ptr<spgemm_worker<T, I, O>> make_accumulators(const host_context& ctx,
+                                                          const spgemm_sizes& sizes) {
+  return std::make_unique<accumulators<T, I, O>>(ctx, sizes);
 }
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template std::unique_ptr<spgemm_worker<T, I, O>> make_accumulators(const host_context&,          \
+                                                                     const spgemm_sizes&);
+LACUNA_FOR_EACH_KERNEL_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::cpu
