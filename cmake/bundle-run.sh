@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the GPU battery, compute-sanitizer if it is installed, and the benchmarks beside cuSPARSE.
 #   ./run [tests|sanitize|bench|all]     (default: tests and bench)
+# LACUNA_TESTS is a filter of GoogleTest's, LACUNA_SHARDS how many processes share the tests.
 set -uo pipefail
 cd "$(dirname "$0")"
 what=${1:-default}
@@ -10,8 +11,21 @@ note() { printf '\n== %s\n' "$*"; }
 
 ./lacuna --version
 if [[ $what =~ ^(default|tests|all)$ ]]; then
-  note "tests"
-  ./lacuna-tests --gtest_brief=1 --gtest_filter="${LACUNA_TESTS:-*cuda*}" || status=1
+  # Most of the time of a test is the host's, which makes matrices and references: several at once.
+  shards=${LACUNA_SHARDS:-$(($(nproc) < 12 ? $(nproc) : 12))}
+  note "tests, $shards at a time"
+  logs=$(mktemp -d)
+  for ((shard = 0; shard < shards; ++shard)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard OMP_WAIT_POLICY=passive \
+      ./lacuna-tests --gtest_brief=1 --gtest_filter="${LACUNA_TESTS:-*cuda*}" >"$logs/$shard" 2>&1 &
+    pids[shard]=$!
+  done
+  for ((shard = 0; shard < shards; ++shard)); do
+    wait "${pids[shard]}" || { status=1; echo "shard $shard failed:"; }
+    cat "$logs/$shard"
+  done
+  rm -r "$logs"
+  echo "tests: $SECONDS s"
   note "lacuna demo"
   ./lacuna --device cuda demo || status=1
 fi

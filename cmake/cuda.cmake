@@ -5,13 +5,14 @@ if(NOT LACUNA_CUDA STREQUAL "OFF")
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-      # A device here: build for it. None: machine code for Hopper, and PTX that anything from
-      # Ampere on compiles when it loads.
+      # One architecture: the device code is compiled once for each.
       file(GLOB lacuna_devices /dev/nvidia[0-9]*)
-      if(lacuna_devices)
+      if(LACUNA_PACKAGE)
+        set(CMAKE_CUDA_ARCHITECTURES 90-real 80-virtual)
+      elseif(lacuna_devices)
         set(CMAKE_CUDA_ARCHITECTURES native)
       else()
-        set(CMAKE_CUDA_ARCHITECTURES 90-real 80-virtual)
+        set(CMAKE_CUDA_ARCHITECTURES 90-real)
       endif()
     endif()
     enable_language(CUDA)
