@@ -19,19 +19,8 @@ void multiply_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
                                  y.data(),
                                  alpha,
                                  beta};
-  const auto& kernels = best_row_kernels<T, I, O>();
   array<T> sums;
-  for_each_share(
-      ctx, p.rowptr, a.shape().row, [&](std::int64_t slots) { sums = array<T>(ctx, slots); },
-      [&](std::int64_t first, std::int64_t last) { kernels.rows(p, first, last); },
-      [&](std::int64_t, std::int64_t first, std::int64_t last, std::int64_t slot) {
-        sums[slot] = kernels.piece(p, first, last);
-      },
-      [&](std::int64_t row, std::int64_t first, std::int64_t last) {
-        T sum{0};
-        for (std::int64_t slot = first; slot < last; ++slot) sum += sums[slot];
-        store_sum(p, row, 0, sum);
-      });
+  multiply_column(ctx, p, a.shape().row, sums);
 }
 
 template <class T, class I, class O>

@@ -1,9 +1,26 @@
 // Y = alpha A X + beta Z on the host, X with several columns, either layout.
 #include <lacuna/op/multiply.hpp>
 
+#include "cpu/dense_by_rows.hpp"
 #include "cpu/shares.hpp"
 
 namespace lacuna::detail::cpu {
+namespace {
+
+/// Whether a copy of X by rows, which lets A be read once for all columns, is faster than a product
+/// for each column. Two or three columns are not: their sums leave most of a vector unused. Beyond,
+/// bytes decide. The same for any number of threads.
+template <class T, class I, class O>
+bool copy_pays(csr_view<const T, I, O> a, std::int64_t columns) {
+  const double entries = static_cast<double>(a.size()) * (sizeof(T) + sizeof(I)) +
+                         static_cast<double>(a.shape().row) * sizeof(O);
+  // The copy is written, for which its lines are read first, and read.
+  const double copy = 3.0 * static_cast<double>(a.shape().col) * sizeof(T);
+  return columns >= 4 &&
+         static_cast<double>(columns - 1) * entries > static_cast<double>(columns) * copy;
+}
+
+} // namespace
 
 template <class T, class I, class O>
 void multiply_csr_dense(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
@@ -25,8 +42,19 @@ void multiply_csr_dense(const host_context& ctx, T alpha, csr_view<const T, I, O
   p.z_column = z.col_stride();
   p.y_row = y.row_stride();
   p.y_column = y.col_stride();
-  const auto& kernels = best_row_kernels<T, I, O>();
   array<T> sums;
+  const auto by_columns = [](const auto& v) { return v.layout() == layout::column_major; };
+  if (columns > 1 && by_columns(x)) {
+    if (copy_pays(a, columns) || !by_columns(y) || (beta != T{0} && !by_columns(z))) {
+      const array<T> rows = copy_by_rows(ctx, x);
+      return multiply_csr_dense<T, I, O>(ctx, alpha, a, dense_view<const T>(rows.data(), x.shape()),
+                                         beta, z, y);
+    }
+    for (std::int64_t j = 0; j < columns; ++j)
+      multiply_column(ctx, column_of(p, j), a.shape().row, sums);
+    return;
+  }
+  const auto& kernels = best_row_kernels<T, I, O>();
   for_each_share(
       ctx, p.rowptr, a.shape().row,
       [&](std::int64_t slots) { sums = array<T>(ctx, checked_mul(slots, columns)); },

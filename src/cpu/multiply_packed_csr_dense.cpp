@@ -2,6 +2,7 @@
 // A are unpacked into a buffer, and CSR's kernels run on it, so the matrix is read once.
 #include <lacuna/format/packed_csr.hpp>
 
+#include "cpu/dense_by_rows.hpp"
 #include "cpu/packed_kernels.hpp"
 #include "cpu/shares.hpp"
 
@@ -77,6 +78,11 @@ void multiply_packed_csr_dense(const host_context& ctx, T alpha, packed_csr_view
                                dense_view<T> y) {
   const std::int64_t rows = a.shape().row, columns = y.shape().col;
   if (columns == 0) return;
+  if (columns > 1 && x.layout() == layout::column_major) {
+    const array<T> by_rows = copy_by_rows(ctx, x);
+    return multiply_packed_csr_dense<T, I, O>(
+        ctx, alpha, a, dense_view<const T>(by_rows.data(), x.shape()), beta, z, y);
+  }
   const row_arguments<T, I, O> p{a.rowptr().data(),
                                  nullptr,
                                  a.values().data(),

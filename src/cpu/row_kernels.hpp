@@ -27,11 +27,12 @@ template <class T, class I, class O> struct row_arguments {
 inline constexpr std::int64_t piece_entries = 1 << 14;
 
 template <class T, class I, class O> struct row_kernels {
-  /// Whole rows [first, last), one column.
+  /// Whole rows [first, last), one column; x, y and z without gaps.
   void (*rows)(const row_arguments<T, I, O>&, std::int64_t first, std::int64_t last);
   /// Sum of a x over entries [first, last), at most piece_entries of them, one column.
   T (*piece)(const row_arguments<T, I, O>&, std::int64_t first, std::int64_t last);
-  /// The same for several columns; a piece's sums are written to sums[0 .. columns).
+  /// The same for several columns, X row-major (x_column is 1, or there is one column); a piece's
+  /// sums are written to sums[0 .. columns).
   void (*dense_rows)(const row_arguments<T, I, O>&, std::int64_t first, std::int64_t last);
   void (*dense_piece)(const row_arguments<T, I, O>&, std::int64_t first, std::int64_t last,
                       T* sums);
@@ -39,6 +40,16 @@ template <class T, class I, class O> struct row_kernels {
 
 /// The kernels for this machine.
 template <class T, class I, class O> const row_kernels<T, I, O>& best_row_kernels();
+
+/// Column j alone, for the kernels of one column: everything must be stored by columns.
+template <class T, class I, class O>
+row_arguments<T, I, O> column_of(row_arguments<T, I, O> p, std::int64_t j) {
+  p.x += j * p.x_column;
+  p.y += j * p.y_column;
+  if (p.beta != T{0}) p.z += j * p.z_column;
+  p.columns = 1;
+  return p;
+}
 
 /// alpha sum + beta z.
 template <class T, class I, class O>

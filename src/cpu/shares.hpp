@@ -14,6 +14,13 @@ namespace lacuna::detail::cpu {
 /// run on EPYC with 2 threads: rmat 0.76 -> 0.86, kron 0.82 -> 0.90; other counts were not tried.
 inline constexpr int shares_per_thread = 16;
 
+/// Rows and entries for which another thread pays, some 20 us of work: to wake it and to wait for
+/// it takes 2 to 5.
+inline constexpr std::int64_t thread_work = std::int64_t{1} << 15;
+/// Rows and entries that a share has at least: to find where it begins and to take it costs as much
+/// as a few hundred.
+inline constexpr std::int64_t share_work = std::int64_t{1} << 14;
+
 /// Where one share ends and the next begins: before piece `piece` of row `row`.
 struct share_cut {
   std::int64_t row = 0;
@@ -43,10 +50,16 @@ template <class O, class Prepare, class Whole, class Piece, class Join>
 void for_each_share(const host_context& ctx, const O* rowptr, std::int64_t rows, Prepare&& prepare,
                     Whole&& whole, Piece&& piece, Join&& join) {
   if (rows == 0) return;
-  const int threads = part_count(ctx, rows + rowptr[rows], entry_grain);
-  const int parts = threads == 1 ? 1 : threads * shares_per_thread;
+  const std::int64_t work = rows + rowptr[rows];
+  const int threads = part_count(ctx, work, thread_work);
+  const int parts = threads == 1
+                        ? 1
+                        : threads * static_cast<int>(std::clamp<std::int64_t>(
+                                        work / threads / share_work, 1, shares_per_thread));
   std::vector<share_cut> cuts;
   std::vector<std::int64_t> slot_of_row; // first slot of the row each cut is in
+  cuts.reserve(parts + 1);
+  slot_of_row.reserve(parts + 1);
   std::int64_t slots = 0;
   for (int part = 0; part <= parts; ++part) {
     cuts.push_back(cut_share(rowptr, rows, part, parts));
@@ -81,6 +94,28 @@ void for_each_share(const host_context& ctx, const O* rowptr, std::int64_t rows,
     const std::int64_t row = cuts[part].row, slot = slot_of_row[part];
     join(row, slot, slot + piece_count(rowptr[row + 1] - rowptr[row]));
   }
+}
+
+/// One column of Y. `sums` is scratch for the pieces of shared rows, and may be passed again for
+/// the next column: all allocation is in the first call.
+template <class T, class I, class O>
+void multiply_column(const host_context& ctx, const row_arguments<T, I, O>& p, std::int64_t rows,
+                     array<T>& sums) {
+  const auto& kernels = best_row_kernels<T, I, O>();
+  for_each_share(
+      ctx, p.rowptr, rows,
+      [&](std::int64_t slots) {
+        if (sums.size() < slots) sums = array<T>(ctx, slots);
+      },
+      [&](std::int64_t first, std::int64_t last) { kernels.rows(p, first, last); },
+      [&](std::int64_t, std::int64_t first, std::int64_t last, std::int64_t slot) {
+        sums[slot] = kernels.piece(p, first, last);
+      },
+      [&](std::int64_t row, std::int64_t first, std::int64_t last) {
+        T sum{0};
+        for (std::int64_t slot = first; slot < last; ++slot) sum += sums[slot];
+        store_sum(p, row, 0, sum);
+      });
 }
 
 } // namespace lacuna::detail::cpu
