@@ -3,10 +3,7 @@
 #pragma once
 
 #include "bench/suite.hpp"
-#if __has_include(<lacuna/op/hyb.hpp>)
 #include <lacuna/op/hyb.hpp>
-#define LACUNA_BENCH_HYB
-#endif
 
 namespace lacuna::bench {
 
@@ -37,10 +34,8 @@ template <class T, space S> std::vector<contestant<T, S>> contestants(const cont
   };
   std::vector<contestant<T, S>> result = {
       csr_contestant<T, S>(csr, role::lacuna_too, {suite::spmv}, ctx, S == space::device)};
-#ifdef LACUNA_BENCH_HYB
   result.push_back(format_contestant<T, S>(hyb, role::lacuna_too, ctx,
                                            [](const context<S>& c, M a) { return to_hyb(c, a); }));
-#endif
   result.push_back(by_paper(thresholds, false));
   result.push_back(by_paper(packed, true));
   result.push_back(

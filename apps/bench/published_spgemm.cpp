@@ -4,6 +4,7 @@
 
 #include "bench/published.hpp"
 #include "bench/report.hpp"
+#include "common/print.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -56,14 +57,14 @@ void print_published_spgemm(const std::vector<measured_problem>& problems,
     const result* const ours = p.best(role::lacuna);
     if (found == table.end() || ours == nullptr || p.values != "f64") continue;
     if (rows.empty()) {
-      fmt::print("\n{}\n", wrapped(fmt::format("Published: {}", source)));
-      fmt::print("  {:<40} {:>8} {:>9} {:>7} {:>9} {:>10} {:>14} {:>14}\n", "", "Lacuna",
+      app::print("\n{}\n", wrapped(fmt::format("Published: {}", source)));
+      app::print("  {:<40} {:>8} {:>9} {:>7} {:>9} {:>10} {:>14} {:>14}\n", "", "Lacuna",
                  "cuSPARSE", "spECK", "OpSparse", "MH-SpGEMM", "over cuSPARSE", "over the best");
     }
     const double gflops = p.gflops(*ours);
     over_cusparse.push_back(gflops / found->cusparse);
     over_best.push_back(gflops / found->best());
-    fmt::print("  {:<40} {:>8.1f} {:>9} {:>7} {:>9} {:>10} {:>12.2f} x {:>12.2f} x\n", p.matrix,
+    app::print("  {:<40} {:>8.1f} {:>9} {:>7} {:>9} {:>10} {:>12.2f} x {:>12.2f} x\n", p.matrix,
                gflops, found->cusparse, found->speck, found->opsparse, found->mh_spgemm,
                over_cusparse.back(), over_best.back());
     rows.push_back({{"matrix", p.matrix},
@@ -77,7 +78,7 @@ void print_published_spgemm(const std::vector<measured_problem>& problems,
   }
   if (rows.empty()) return;
   const auto least = std::ranges::min_element(over_best);
-  fmt::print(
+  app::print(
       "  geometric mean: {:.2f} x cuSPARSE, {:.2f} x the best of the four; least {:.2f} x, on "
       "{}\n",
       geometric_mean(over_cusparse), geometric_mean(over_best), *least,
