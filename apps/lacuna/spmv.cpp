@@ -14,7 +14,7 @@
 namespace lacuna::app {
 namespace {
 
-enum class storage { automatic, csr, packed_csr, ell_csr, csr_k, dynamic_csr, block_tree };
+enum class storage { automatic, csr, packed_csr, ell_csr, csr_k };
 
 /// The planner's name for it; nothing: the planner chooses.
 std::optional<spmv_format> format_of(storage s) {
@@ -24,10 +24,8 @@ std::optional<spmv_format> format_of(storage s) {
   case storage::packed_csr: return spmv_format::packed_csr;
   case storage::ell_csr: return spmv_format::ell_csr;
   case storage::csr_k: return spmv_format::csr_k;
-  case storage::dynamic_csr:
-  case storage::block_tree: break;
   }
-  throw unsupported("--format: dynamic_csr and block_tree are not in this release");
+  return {};
 }
 
 struct settings {
@@ -229,9 +227,7 @@ void add_spmv(CLI::App& cli, const options& o, action& chosen) {
                        {"csr", storage::csr},
                        {"packed_csr", storage::packed_csr},
                        {"ell_csr", storage::ell_csr},
-                       {"csr_k", storage::csr_k},
-                       {"dynamic_csr", storage::dynamic_csr},
-                       {"block_tree", storage::block_tree}},
+                       {"csr_k", storage::csr_k}},
                       "auto (default): planned; csr, packed_csr, ell_csr, csr_k")
       ->option_text("F");
   command->add_option("--repeat", s->repeat, "products whose median counts; default: 11")
