@@ -11,6 +11,7 @@
 #include "bench/matrices.hpp"
 #include "bench/peers/scipy.hpp"
 #include "common/clock.hpp"
+#include "common/print.hpp"
 #include "common/text.hpp"
 #include <lacuna/core/config.hpp>
 #include <lacuna/core/error.hpp>
@@ -143,13 +144,13 @@ void print_line(const char* name, const std::vector<double>& seconds, std::int64
                 const std::vector<double>& peer) {
   if (seconds.empty()) return;
   const double t = median(seconds);
-  fmt::print("    {:<22} {:>9} {:>9.0f} MB/s  {}\n", name, app::human_seconds(t),
+  app::print("    {:<22} {:>9} {:>9.0f} MB/s  {}\n", name, app::human_seconds(t),
              static_cast<double>(bytes) / t * 1e-6,
              peer.empty() ? "" : fmt::format("{:.2f} x SciPy", median(peer) / t));
 }
 
 void print(const std::string& ending, const measured& m, double matrix_bytes) {
-  fmt::print("  {}: {}, peak memory {:.2f} x the matrix{}\n", ending,
+  app::print("  {}: {}, peak memory {:.2f} x the matrix{}\n", ending,
              app::human_bytes(static_cast<double>(m.file_bytes)),
              static_cast<double>(m.peak) / matrix_bytes, m.right ? "" : "  NOT THE SAME MATRIX");
   print_line("read, Lacuna", m.read, m.file_bytes, m.scipy_read);
@@ -171,7 +172,7 @@ bool run_io(const settings& s) {
     if (!io::is_writable_name("a" + ending)) throw bad_input("--endings: no writer for " + ending);
   const int rounds = s.repeat > 0 ? s.repeat : 5;
   scipy peer;
-  fmt::print("lacuna-bench io · files · {} threads\n  {} SciPy      {}\n", ctx.threads(),
+  app::print("lacuna-bench io · files · {} threads\n  {} SciPy      {}\n", ctx.threads(),
              peer.is_there() ? "+" : "-", peer.about());
   json all = {{"lacuna", LACUNA_VERSION},
               {"suite", "io"},
@@ -181,13 +182,13 @@ bool run_io(const settings& s) {
   bool right = true;
   for (const auto& source : s.matrices.empty() ? set_of(s.size) : choose_matrices(s, s.size)) {
     const matrix a = load(ctx, source);
-    fmt::print("\n{} · {} x {}, {} entries, {} as CSR\n", source.name,
+    app::print("\n{} · {} x {}, {} entries, {} as CSR\n", source.name,
                app::human_count(a.shape().row), app::human_count(a.shape().col),
                app::human_count(a.size()), app::human_bytes(static_cast<double>(a.bytes())));
     for (const auto& ending : s.endings) {
       const measured m = measure(ctx, a, place, ending, rounds, peer);
       if (!m.trouble.empty()) {
-        fmt::print("  {}: left out: {}\n", ending, m.trouble);
+        app::print("  {}: left out: {}\n", ending, m.trouble);
         continue;
       }
       right = right && m.right;

@@ -150,7 +150,7 @@ sources like_lane_booth() {
 }
 
 /// Of C = A A, and A A^T of lp. Small: 0.1 to 30 M products; large: those that
-/// published_spgemm.cpp knows, of 4 M to 8 G products, and four more. No arrow: its square is
+/// published_spgemm.cpp knows, of 4 M to 8 G products, and five more. No arrow: its square is
 /// dense.
 sources set_of_products(size_class size) {
   if (size == size_class::small)
@@ -199,6 +199,7 @@ sources set_of_products(size_class size) {
           {"debruijn:scale=20"},
           {"trace3:n=2145"},
           {"web:n=1000000"},
+          {"rmat:scale=17,edges=8,a=0.5,b=0.2,c=0.2"},
           {"rmat:scale=17"},
           {"kron:scale=14"},
           {"qcd:n=16"},

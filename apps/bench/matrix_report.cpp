@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/report.hpp"
+#include "common/print.hpp"
 #include "common/text.hpp"
 
 namespace lacuna::bench {
@@ -20,7 +21,7 @@ double over(const result* slower, const result* faster) {
 
 void print_line(const measured_problem& p) {
   const result *const ours = p.best(role::lacuna), *const peer = p.best(role::peer);
-  fmt::print("  {:<34.34} {:>9} {:>9} {:>6.1f} {:>9} {:>8.2f} {:>6.0f} % {:>24} {:>8} {:>8}\n",
+  app::print("  {:<34.34} {:>9} {:>9} {:>6.1f} {:>9} {:>8.2f} {:>6.0f} % {:>24} {:>8} {:>8}\n",
              p.matrix, human_count(p.products), human_count(p.entries), p.compression(),
              human_seconds(ours->seconds), p.gflops(*ours), 100 * p.limit_seconds() / ours->seconds,
              peer == nullptr ? "-" : fmt::format("{} {}", times(over(peer, ours)), peer->name),
@@ -32,9 +33,9 @@ void print_line(const measured_problem& p) {
 void print_result_table(const measured_problem& p) {
   print_heading(p);
   if (p.products > 0)
-    fmt::print("  {} products, {} entries in C, compression {:.2f}, {} rounds\n",
+    app::print("  {} products, {} entries in C, compression {:.2f}, {} rounds\n",
                human_count(p.products), human_count(p.entries), p.compression(), p.rounds);
-  fmt::print("  {:<28} {:>9} {:>8} {:>8} {:>9} {:>10} {:>9} {:>9}\n", "", "time", "GFLOP/s", "GB/s",
+  app::print("  {:<28} {:>9} {:>8} {:>8} {:>9} {:>10} {:>9} {:>9}\n", "", "time", "GFLOP/s", "GB/s",
              "of limit", "best peer", "peak", "of A,B,C");
   const result* const best = p.best(role::peer);
   for (const auto& r : p.results) {
@@ -43,13 +44,13 @@ void print_result_table(const measured_problem& p) {
       continue;
     }
     const double peak = p.peak(r);
-    fmt::print("  {:<28} {:>9} {:>8.2f} {:>8.1f} {:>7.0f} % {:>10} {:>9} {:>9}\n", r.name,
+    app::print("  {:<28} {:>9} {:>8.2f} {:>8.1f} {:>7.0f} % {:>10} {:>9} {:>9}\n", r.name,
                human_seconds(r.seconds), p.gflops(r), p.bytes / r.seconds * 1e-9,
                100 * p.limit_seconds() / r.seconds, times(over(best, &r)),
                peak > 0 ? human_bytes(static_cast<double>(r.peak_bytes)) : "-", times(peak));
   }
   for (const auto& l : p.limits)
-    fmt::print("  {:<28} {:>9} {:>8} {:>8.1f}\n", "limit: " + l.name,
+    app::print("  {:<28} {:>9} {:>8} {:>8.1f}\n", "limit: " + l.name,
                human_seconds(p.bytes / l.bytes_per_second), "", l.bytes_per_second * 1e-9);
 }
 
@@ -64,7 +65,7 @@ void print_spgemm_summary(const std::vector<measured_problem>& problems,
       return over(p.best(role::peer), p.best(role::lacuna));
     };
     const auto peak = [](const measured_problem& p) { return p.peak(*p.best(role::lacuna)); };
-    fmt::print("\nProducts, {}\n  {:<34} {:>9} {:>9} {:>6} {:>9} {:>8} {:>8} {:>24} {:>8} {:>8}\n",
+    app::print("\nProducts, {}\n  {:<34} {:>9} {:>9} {:>6} {:>9} {:>8} {:>8} {:>24} {:>8} {:>8}\n",
                group, "", "products", "entries", "compr.", "time", "GFLOP/s", "limit", "best peer",
                "others", "peak");
     for (const auto& p : problems) {
@@ -81,7 +82,7 @@ void print_spgemm_summary(const std::vector<measured_problem>& problems,
     if (worst != nullptr) {
       std::string names;
       for (const auto& name : below) names += (names.empty() ? "" : ", ") + name;
-      fmt::print("  over the best peer, more than 15000 products: {} on geometric mean of {}\n{}\n",
+      app::print("  over the best peer, more than 15000 products: {} on geometric mean of {}\n{}\n",
                  times(geometric_mean(ratios)), ratios.size(),
                  wrapped(fmt::format("  least: {}, on {}; below 1.00 x: {}", times(to_peer(*worst)),
                                      worst->matrix, names.empty() ? "none" : names)));
@@ -91,7 +92,7 @@ void print_spgemm_summary(const std::vector<measured_problem>& problems,
                       {"below_best_peer", below}});
     }
     if (largest != nullptr && peak(*largest) > 0) {
-      fmt::print("  peak memory: at most {} operands and result, on {}\n", times(peak(*largest)),
+      app::print("  peak memory: at most {} operands and result, on {}\n", times(peak(*largest)),
                  largest->matrix);
       summary.update(
           {{"largest_peak_ratio", peak(*largest)}, {"largest_peak_matrix", largest->matrix}});

@@ -1,4 +1,5 @@
 #include "bench/paper_001.hpp"
+#include "common/print.hpp"
 
 #include <fmt/format.h>
 #include <numeric>
@@ -104,7 +105,7 @@ standing standing_of(const std::string& name, const members& problems,
 }
 
 void print_standing(const standing& s) {
-  fmt::print("  {:<20} {:>6} {:>6} {:>7} {:>9} {:>8} {:>8} {:>8} {:>7} {:>7}\n", s.name, s.best,
+  app::print("  {:<20} {:>6} {:>6} {:>7} {:>9} {:>8} {:>8} {:>8} {:>7} {:>7}\n", s.name, s.best,
              s.best_large, s.failed, s.mean_seconds > 0 ? human_seconds(s.mean_seconds) : "-",
              ratio_text(s.memory), ratio_text(s.slowdown), ratio_text(s.slowdown_large), s.slow,
              s.slow_large);
@@ -113,9 +114,9 @@ void print_standing(const standing& s) {
 void print_standings(const members& problems, json& out) {
   const auto names = names_in(problems);
   const auto large = std::ranges::count_if(problems, [](const auto* p) { return p->in_means(); });
-  fmt::print("\n  Table 3: {} matrices, {} of them (*) with more than 15000 products\n",
+  app::print("\n  Table 3: {} matrices, {} of them (*) with more than 15000 products\n",
              problems.size(), large);
-  fmt::print("  {:<20} {:>6} {:>6} {:>7} {:>9} {:>8} {:>8} {:>8} {:>7} {:>7}\n", "", "best",
+  app::print("  {:<20} {:>6} {:>6} {:>7} {:>9} {:>8} {:>8} {:>8} {:>7} {:>7}\n", "", "best",
              "best*", "failed", "mean", "memory", "t/best", "t/best*", "5 x", "5 x*");
   for (const auto& name : names) {
     const standing s = standing_of(name, problems, names);
@@ -131,7 +132,7 @@ void print_standings(const members& problems, json& out) {
                    {"five_times", s.slow},
                    {"five_times_large", s.slow_large}});
   }
-  fmt::print("  the paper, TITAN V, 2672 matrices, 2263 of them large\n");
+  app::print("  the paper, TITAN V, 2672 matrices, 2263 of them large\n");
   for (const auto& line : published()) print_standing(line);
 }
 
@@ -153,7 +154,7 @@ constexpr std::array<common_matrix, 11> common = {{{"webbase", 3.1, 69.5, 51.1},
                                                    {"TSC_OPF", 2.0, 1352.4, 8.8}}};
 
 void print_statistics(const members& problems, json& out) {
-  fmt::print("\n  Table 4\n  {:<30} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>7}   {}\n", "",
+  app::print("\n  Table 4\n  {:<30} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>7}   {}\n", "",
              "rows", "cols", "entries", "longest", "mean", "products", "in C", "compr.",
              "the paper's: entries, products, in C");
   for (const auto* p : problems) {
@@ -162,7 +163,7 @@ void print_statistics(const members& problems, json& out) {
     const auto like = std::ranges::find_if(common, [&](const common_matrix& m) {
       return p->stands_for == m.name || p->matrix == m.name;
     });
-    fmt::print("  {:<30.30} {:>8} {:>8} {:>8} {:>8} {:>8.1f} {:>9} {:>9} {:>7.2f}   {}\n",
+    app::print("  {:<30.30} {:>8} {:>8} {:>8} {:>8} {:>8.1f} {:>9} {:>9} {:>7.2f}   {}\n",
                p->matrix, human_count(p->rows), human_count(p->cols), human_count(p->nnz),
                human_count(p->longest_row), mean, human_count(p->products), human_count(p->entries),
                p->compression(),
@@ -184,27 +185,27 @@ void print_statistics(const members& problems, json& out) {
 
 void print_memory(const members& problems, json& out) {
   const auto names = names_in(problems);
-  fmt::print("\n  Figure 10: peak over A + B + C, and Lacuna's bytes beside A and B\n  {:<30}", "");
-  for (const auto& name : names) fmt::print(" {:>15.15}", name);
-  fmt::print(" {:>10}\n", "bytes");
+  app::print("\n  Figure 10: peak over A + B + C, and Lacuna's bytes beside A and B\n  {:<30}", "");
+  for (const auto& name : names) app::print(" {:>15.15}", name);
+  app::print(" {:>10}\n", "bytes");
   for (const auto* p : problems) {
     json peaks = json::object();
-    fmt::print("  {:<30.30}", p->matrix);
+    app::print("  {:<30.30}", p->matrix);
     for (const auto& name : names) {
       const result* const r = p->find(name);
       const double peak = r == nullptr ? 0 : p->peak(*r);
-      fmt::print(" {:>15}", ratio_text(peak));
+      app::print(" {:>15}", ratio_text(peak));
       if (peak > 0) peaks[name] = peak;
     }
     const result* const ours = p->best(role::lacuna);
-    fmt::print(" {:>10}\n",
+    app::print(" {:>10}\n",
                ours == nullptr ? "-" : human_bytes(static_cast<double>(ours->peak_bytes)));
     out.push_back({{"matrix", p->matrix}, {"peak_ratio", peaks}});
   }
 }
 
 void print_stages(const std::vector<stages>& all, const std::string& values, json& out) {
-  fmt::print("\n  Figure 11: shares of the stages; they wait for each other here\n  {:<30} {:>9} "
+  app::print("\n  Figure 11: shares of the stages; they wait for each other here\n  {:<30} {:>9} "
              "{:>8} {:>10} {:>7} {:>9} {:>10} {:>7}  {}\n",
              "", "time", "analysis", "bin, count", "count", "allocate", "bin, fill", "fill",
              "rows merged, from tables, heavy");
@@ -213,7 +214,7 @@ void print_stages(const std::vector<stages>& all, const std::string& values, jso
     const spgemm_report& f = s.found;
     const double whole = f.seconds();
     const auto share = [&](double part) { return 100 * part / whole; };
-    fmt::print(
+    app::print(
         "  {:<30.30} {:>9} {:>6.1f} % {:>8.1f} % {:>5.1f} % {:>7.1f} % {:>8.1f} % {:>5.1f} %  "
         "{}, {}, {}\n",
         s.matrix, human_seconds(whole), share(f.analyse), share(f.bin_for_count), share(f.count),
@@ -230,7 +231,7 @@ void print_stages(const std::vector<stages>& all, const std::string& values, jso
                    {"table_rows", f.table_rows},
                    {"heavy_rows", f.heavy_rows}});
   }
-  fmt::print("  the paper: analysis below 10 %, both balancers about as much together, sorting up "
+  app::print("  the paper: analysis below 10 %, both balancers about as much together, sorting up "
              "to 40 %, filling the most\n");
 }
 
@@ -242,54 +243,54 @@ struct way {
 /// Times over the fastest of these, a column each; the first is Lacuna as it is.
 void print_slowdowns(const char* title, const char* claim, const members& problems,
                      const std::vector<way>& ways, json& out) {
-  fmt::print("\n  {}\n  {:<30}", title, "");
-  for (const auto& w : ways) fmt::print(" {:>12}", w.label);
-  fmt::print("\n");
+  app::print("\n  {}\n  {:<30}", title, "");
+  for (const auto& w : ways) app::print(" {:>12}", w.label);
+  app::print("\n");
   std::vector<std::vector<double>> all(ways.size());
   for (const auto* p : problems) {
     double best = std::numeric_limits<double>::infinity();
     for (const auto& w : ways)
       if (const result* r = p->find(w.name)) best = std::min(best, r->seconds);
     json slowdowns = json::object();
-    fmt::print("  {:<30.30}", p->matrix);
+    app::print("  {:<30.30}", p->matrix);
     for (std::size_t i = 0; i < ways.size(); ++i) {
       const result* const r = p->find(ways[i].name);
-      fmt::print(" {:>12}", ratio_text(r == nullptr ? 0 : r->seconds / best));
+      app::print(" {:>12}", ratio_text(r == nullptr ? 0 : r->seconds / best));
       if (r == nullptr) continue;
       slowdowns[ways[i].label] = r->seconds / best;
       if (p->in_means()) all[i].push_back(r->seconds / best);
     }
-    fmt::print("\n");
+    app::print("\n");
     out.push_back({{"matrix", p->matrix}, {"slowdown", slowdowns}});
   }
   const auto line = [&](const char* name, auto value) {
-    fmt::print("  {:<30}", name);
+    app::print("  {:<30}", name);
     for (const auto& ratios : all)
-      fmt::print(" {:>12}", ratio_text(ratios.empty() ? 0 : value(ratios)));
-    fmt::print("\n");
+      app::print(" {:>12}", ratio_text(ratios.empty() ? 0 : value(ratios)));
+    app::print("\n");
   };
   line("geometric mean", [](const auto& v) { return geometric_mean(v); });
   line("most", [](const auto& v) { return std::ranges::max(v); });
-  fmt::print("  the paper: {}\n", claim);
+  app::print("  the paper: {}\n", claim);
 }
 
 void print_choices(const members& problems, json& out) {
   out.update(
       {{"accumulators", json::array()}, {"lanes", json::array()}, {"balancing", json::array()}});
-  print_slowdowns("Figure 12: accumulators, time over the fastest",
+  print_slowdowns("Figure 12: accumulators of rows that are not heavy, time over the fastest",
                   "dense accumulation is worth 60 % and more, 40 x beyond the largest table",
-                  problems, {{"mixed", "Lacuna"}, {"hash only", hash_only}}, out["accumulators"]);
-  std::vector<way> lanes = {{"dynamic", "Lacuna"}};
-  for (const std::int64_t n : lane_counts)
-    lanes.push_back({std::to_string(n) + " lanes", lanes_name(n)});
-  print_slowdowns("Figure 13: lanes a row of B, time over the fastest",
-                  "dynamic up to 8 x of 32 fixed, least around 300 entries a row of C", problems,
-                  lanes, out["lanes"]);
-  print_slowdowns("Figure 14: rows balanced into classes, time over the fastest",
-                  "automatic within 2 % of the best on average, twice as fast on small matrices",
-                  problems,
-                  {{"automatic", "Lacuna"}, {"always", always_balanced}, {"never", never_balanced}},
-                  out["balancing"]);
+                  problems, {{"chosen", "Lacuna"}, {"hash tables", hash_tables}},
+                  out["accumulators"]);
+  print_slowdowns(
+      "Figure 13: lanes per row of B, of rows that are not heavy, time over the fastest",
+      "dynamic up to 8 x of 32 fixed, least around 300 entries per row of C", problems,
+      {{"chosen", "Lacuna"}, {"32 lanes", lanes_32}}, out["lanes"]);
+  print_slowdowns(
+      "Figure 14: tables of every class of size, or of two (more only where counting needs 2048 "
+      "keys and more), time over the fastest",
+      "automatic within 2 % of the best on average, twice as fast on small matrices", problems,
+      {{"chosen", "Lacuna"}, {"every class", every_class}, {"two classes", two_classes}},
+      out["balancing"]);
 }
 
 } // namespace
@@ -303,7 +304,7 @@ void print(const std::vector<measured_problem>& problems, const std::vector<stag
     members in_group;
     for (const auto& p : problems)
       if (group_of(p) == group) in_group.push_back(&p);
-    fmt::print("\nBeside the paper, {}\n", group);
+    app::print("\nBeside the paper, {}\n", group);
     json figures = {{"group", group},
                     {"statistics", json::array()},
                     {"contestants", json::array()},
@@ -316,9 +317,9 @@ void print(const std::vector<measured_problem>& problems, const std::vector<stag
     if (device) print_choices(in_group, figures);
     out["paper"].push_back(figures);
   }
-  if (!timed) fmt::print("\n  Figure 11, the stages, is a device's alone.\n");
+  if (!timed) app::print("\n  Figure 11, the stages, is a device's alone.\n");
   if (!device)
-    fmt::print("  Figures 12 to 14, accumulators, lanes and balancing, are a device's alone.\n");
+    app::print("  Figures 12 to 14, accumulators, lanes and balancing, are a device's alone.\n");
 }
 
 } // namespace lacuna::bench::paper_001

@@ -11,13 +11,11 @@ namespace lacuna::bench {
 
 namespace paper_001 {
 
-/// Lacuna with one choice taken away, on a device. The names are those of contestants.
-inline constexpr const char *hash_only = "Lacuna: hash only", *always_balanced = "Lacuna: balanced",
-                            *never_balanced = "Lacuna: not balanced";
-inline constexpr std::array<std::int64_t, 4> lane_counts = {4, 8, 16, 32};
-inline std::string lanes_name(std::int64_t lanes) {
-  return "Lacuna: " + std::to_string(lanes) + " lanes";
-}
+/// Lacuna with one choice taken away, on a device. The names are those of contestants. Heavy rows,
+/// which no table holds, are made by ranges of columns in all of them.
+inline constexpr const char *hash_tables = "Lacuna: hash tables", *lanes_32 = "Lacuna: 32 lanes",
+                            *every_class = "Lacuna: every class",
+                            *two_classes = "Lacuna: two classes";
 
 /// Where the time of one product went; of several the one with the median sum.
 struct stages {
@@ -33,11 +31,20 @@ template <class T> std::vector<contestant<T, space::device>> variants(const devi
     result.push_back(
         spgemm_contestant<T, space::device>(name, role::lacuna_too, ctx, {.thresholds = t}));
   };
-  add(hash_only, [](spgemm_thresholds& t) { t.spans = false; });
-  for (const std::int64_t lanes : lane_counts)
-    add(lanes_name(lanes), [lanes](spgemm_thresholds& t) { t.lanes = lanes; });
-  add(always_balanced, [](spgemm_thresholds& t) { t.few_in_all = 0; });
-  add(never_balanced, [](spgemm_thresholds& t) { t.few_in_all = std::int64_t{1} << 40U; });
+  const auto no_merging = [](spgemm_thresholds& t) {
+    t.merged_products = t.merged_products_of_few = 0;
+  };
+  add(hash_tables, [&](spgemm_thresholds& t) {
+    no_merging(t);
+    t.spans = false;
+  });
+  add(lanes_32, [&](spgemm_thresholds& t) {
+    no_merging(t);
+    t.lanes = 32;
+    t.flat_length = 0; // one row of B at a time
+  });
+  add(every_class, [](spgemm_thresholds& t) { t.few_rows = t.few_in_all = 0; });
+  add(two_classes, [](spgemm_thresholds& t) { t.few_in_all = std::int64_t{1} << 40U; });
   return result;
 }
 

@@ -1,4 +1,5 @@
 #include "bench/paper_003.hpp"
+#include "common/print.hpp"
 
 #include <fmt/format.h>
 #include <numeric>
@@ -36,9 +37,9 @@ std::string last(const std::vector<double>& v, const char* unit) {
 }
 
 void print_group(const std::vector<const measured_problem*>& problems, json& out) {
-  fmt::print("  {:<24} {:>43}  {:>17}  {:>17}  {:>25}\n", "", "GFLOP/s", "over csr and HYB",
+  app::print("  {:<24} {:>43}  {:>17}  {:>17}  {:>25}\n", "", "GFLOP/s", "over csr and HYB",
              "made, in products", "memory beside CSR's");
-  fmt::print(
+  app::print(
       "  {:<24} {:>7} {:>7} {:>8} {:>8} {:>8}  {:>8} {:>8}  {:>8} {:>8}  {:>8} {:>8} {:>8}\n", "",
       csr, hyb, "paper's", "packed", "planned", "paper's", "planned", "paper's", "planned",
       "paper's", "packed", "planned");
@@ -50,7 +51,7 @@ void print_group(const std::vector<const measured_problem*>& problems, json& out
     const double best =
         hybrid != nullptr ? std::min(rows->seconds, hybrid->seconds) : rows->seconds;
     for (way& each : ways) each.add(*p, best);
-    fmt::print("  {:<24.24} {:>7} {:>7} {:>8} {:>8} {:>8}  {:>8} {:>8}  {:>8.0f} {:>8.0f}  {:>8} "
+    app::print("  {:<24.24} {:>7} {:>7} {:>8} {:>8} {:>8}  {:>8} {:>8}  {:>8.0f} {:>8.0f}  {:>8} "
                "{:>8} {:>8}\n",
                p->stands_for.empty() ? p->matrix : p->stands_for, cell(*p, csr), cell(*p, hyb),
                cell(*p, thresholds), cell(*p, packed), cell(*p, planned), last(paper.gain, " %"),
@@ -58,11 +59,11 @@ void print_group(const std::vector<const measured_problem*>& problems, json& out
                ours.conversion.empty() ? 0 : ours.conversion.back(), last(paper.storage, " %"),
                last(narrow.storage, " %"), last(ours.storage, " %"));
   }
-  fmt::print("  {:<26} {:>22} {:>10} {:>20} {:>22} {:>10}\n", "mean and most", "over csr and HYB",
+  app::print("  {:<26} {:>22} {:>10} {:>20} {:>22} {:>10}\n", "mean and most", "over csr and HYB",
              "most", "made, in products", "memory beside CSR's", "most");
   for (const way& each : ways) {
     if (each.gain.empty()) continue;
-    fmt::print("  {:<26} {:>20.0f} % {:>8.0f} % {:>20.0f} {:>20.1f} % {:>8.1f} %\n", each.name,
+    app::print("  {:<26} {:>20.0f} % {:>8.0f} % {:>20.0f} {:>20.1f} % {:>8.1f} %\n", each.name,
                mean_of(each.gain), std::ranges::max(each.gain), mean_of(each.conversion),
                mean_of(each.storage), std::ranges::max(each.storage));
     out["ways"].push_back({{"name", each.name},
@@ -82,16 +83,16 @@ void print(const std::vector<measured_problem>& problems, json& out) {
     std::vector<const measured_problem*> members;
     for (const auto& p : problems)
       if (group_of(p) == group) members.push_back(&p);
-    fmt::print("\nBeside the paper, {}\n", group);
+    app::print("\nBeside the paper, {}\n", group);
     json figures = {{"group", group}, {"ways", json::array()}};
     print_group(members, figures);
     out["paper"].push_back(figures);
   }
-  fmt::print("  {:<26} {:>20} % {:>8} % {:>20} {:>20} % {:>8} %\n", "the paper, on a C1060", 25, 80,
+  app::print("  {:<26} {:>20} % {:>8} % {:>20} {:>20} % {:>8} %\n", "the paper, on a C1060", 25, 80,
              45, 2, 6);
-  fmt::print("  The paper converts on the CPU and copies to the GPU; our aim is 20 products.\n");
+  app::print("  The paper converts on the CPU and copies to the GPU; our aim is 20 products.\n");
 #ifndef LACUNA_BENCH_HYB
-  fmt::print("  HYB is not in this build: gains are over csr alone.\n");
+  app::print("  HYB is not in this build: gains are over csr alone.\n");
 #endif
 }
 

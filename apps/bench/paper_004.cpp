@@ -1,4 +1,5 @@
 #include "bench/paper_004.hpp"
+#include "common/print.hpp"
 
 #include <fmt/format.h>
 
@@ -18,19 +19,19 @@ std::string mean_text(const std::vector<double>& ratios) {
 }
 
 void print_contest(const std::vector<const measured_problem*>& problems, bool device) {
-  fmt::print("  {:<30} {:>9} {:>8} {:>8} {:>8}", "GFLOP/s", "", csr, k2, k3);
-  if (!device) fmt::print(" {:>9} {:>13} {:>8} {:>8}", csr_rcm, k2_rcm, "2,Band-k", "3,Band-k");
-  fmt::print(" {:>9}{}\n", "best peer", device ? "" : "  its, RCM");
+  app::print("  {:<30} {:>9} {:>8} {:>8} {:>8}", "GFLOP/s", "", csr, k2, k3);
+  if (!device) app::print(" {:>9} {:>13} {:>8} {:>8}", csr_rcm, k2_rcm, "2,Band-k", "3,Band-k");
+  app::print(" {:>9}{}\n", "best peer", device ? "" : "  its, RCM");
   for (const auto* p : problems) {
     const auto cell = [&](const char* name) { return gflops_of(*p, p->find(name)); };
-    fmt::print("  {:<30.30} {:>9} {:>8} {:>8} {:>8}", p->matrix,
+    app::print("  {:<30.30} {:>9} {:>8} {:>8} {:>8}", p->matrix,
                p->regular() ? "regular" : "irregular", cell(csr), cell(k2), cell(k3));
     if (!device)
-      fmt::print(" {:>9} {:>13} {:>8} {:>8}", cell(csr_rcm), cell(k2_rcm), cell(k2_band),
+      app::print(" {:>9} {:>13} {:>8} {:>8}", cell(csr_rcm), cell(k2_rcm), cell(k2_band),
                  cell(k3_band));
-    fmt::print(" {:>9}", gflops_of(*p, p->best(role::peer)));
-    if (!device) fmt::print(" {:>10}", gflops_of(*p, p->best(role::peer_too)));
-    fmt::print("\n");
+    app::print(" {:>9}", gflops_of(*p, p->best(role::peer)));
+    if (!device) app::print(" {:>10}", gflops_of(*p, p->best(role::peer_too)));
+    app::print("\n");
   }
 }
 
@@ -52,13 +53,13 @@ void print_class(const std::vector<const measured_problem*>& problems, bool devi
       in_order.push_back(r);
   }
   if (worst == nullptr) return;
-  fmt::print(
+  app::print(
       "  {}: csr_k over csr {} on geometric mean of {}, least {:.2f} x on {}{}; over the best "
       "peer {}\n",
       regular ? "regular" : "irregular", mean_text(over_csr), over_csr.size(), least, worst->matrix,
       least < 0.9 ? ", BELOW 0.90 x" : "", mean_text(over_peer));
   if (!device)
-    fmt::print("    csr_k 2 in Band-k's order over the best peer in RCM's: {}\n",
+    app::print("    csr_k 2 in Band-k's order over the best peer in RCM's: {}\n",
                mean_text(in_order));
   out[regular ? "regular" : "irregular"] = {{"count", over_csr.size()},
                                             {"ratio_to_csr", geometric_mean(over_csr)},
@@ -70,29 +71,29 @@ void print_class(const std::vector<const measured_problem*>& problems, bool devi
 
 void print_claims(bool device) {
   if (device)
-    fmt::print(
+    app::print(
         "  the paper: A100, regular: CSR-3 10.5 % over CSR5, 22.2 % over cuSPARSE; irregular: "
         "0.45 x cuSPARSE. Ours must not fall below 0.90 x csr\n");
   else
-    fmt::print("  the paper: regular: CSR-2 24.9 % over CSR5 and 14.5 % over CSR-3 on Ice Lake, "
+    app::print("  the paper: regular: CSR-2 24.9 % over CSR5 and 14.5 % over CSR-3 on Ice Lake, "
                "95.7 % over CSR5 on Rome; irregular: 11.8 and 65.1 %\n");
 }
 
 void print_costs(const std::vector<costs>& all, bool device, json& out) {
-  fmt::print("\nPre-processing, in products with csr\n  {:<30} {:>5} {:>10} {:>10}", "", "",
+  app::print("\nPre-processing, in products with csr\n  {:<30} {:>5} {:>10} {:>10}", "", "",
              "to csr_k 2", "to csr_k 3");
-  if (!device) fmt::print(" {:>10} {:>10} {:>10}", "RCM", "Band-k, 2", "permuting");
-  fmt::print("\n");
+  if (!device) app::print(" {:>10} {:>10} {:>10}", "RCM", "Band-k, 2", "permuting");
+  app::print("\n");
   for (const costs& c : all) {
     const auto products = [&](double seconds) {
       return seconds > 0 && c.csr_product > 0 ? fmt::format("{:.1f}", seconds / c.csr_product)
                                               : std::string("-");
     };
-    fmt::print("  {:<30.30} {:>5} {:>10} {:>10}", c.matrix, c.values, products(c.convert_2),
+    app::print("  {:<30.30} {:>5} {:>10} {:>10}", c.matrix, c.values, products(c.convert_2),
                products(c.convert_3));
     if (!device)
-      fmt::print(" {:>10} {:>10} {:>10}", products(c.rcm), products(c.band_k), products(c.permute));
-    fmt::print("\n");
+      app::print(" {:>10} {:>10} {:>10}", products(c.rcm), products(c.band_k), products(c.permute));
+    app::print("\n");
     out.push_back({{"matrix", c.matrix},
                    {"precision", c.values},
                    {"csr_seconds", c.csr_product},
@@ -110,7 +111,7 @@ void print_sweep(const sweep& s, json& out) {
     const result* const r = s.m.find(name);
     return r == nullptr ? 0 : s.m.gflops(*r);
   };
-  fmt::print("  {}, {}, {}\n", s.m.matrix, s.m.values, s.m.regular() ? "regular" : "irregular");
+  app::print("  {}, {}, {}\n", s.m.matrix, s.m.values, s.m.regular() ? "regular" : "irregular");
   std::vector<std::int64_t> across, down;
   double best = 0;
   json points = json::array();
@@ -123,14 +124,14 @@ void print_sweep(const sweep& s, json& out) {
     points.push_back(
         {{"super_row", at.super_row}, {"super_super_row", at.super_super_row}, {"gflops", gflops}});
   }
-  fmt::print("    {:>10}", "rows");
-  for (const auto size : across) fmt::print(" {:>6}", size);
+  app::print("    {:>10}", "rows");
+  for (const auto size : across) app::print(" {:>6}", size);
   for (const auto ssr : down) {
-    fmt::print("\n    {:>10}", ssr == 0 ? "k = 2" : fmt::format("of {}", ssr));
-    for (const auto size : across) fmt::print(" {:>6.2f}", value(name_of({size, ssr})));
+    app::print("\n    {:>10}", ssr == 0 ? "k = 2" : fmt::format("of {}", ssr));
+    for (const auto size : across) app::print(" {:>6.2f}", value(name_of({size, ssr})));
   }
   const double model = value("model"), constant = value("96");
-  fmt::print(
+  app::print(
       "\n    the model's {}: {:.2f}, {:.0f} % of the best; k = 2 with 96 rows: {:.2f}, {:.0f} "
       "%\n",
       name_of(s.model), model, 100 * model / best, constant, 100 * constant / best);
@@ -145,15 +146,15 @@ void print_sweep(const sweep& s, json& out) {
 /// A line for each of csr and csr_k, a column for each number of threads, and what it gained.
 void print_scaling(const scaling& s, json& out) {
   const measured_problem& one = s.m.front();
-  fmt::print("  {:<30.30} {:>8}", one.matrix, "threads");
-  for (const int threads : s.threads) fmt::print(" {:>17}", threads);
+  app::print("  {:<30.30} {:>8}", one.matrix, "threads");
+  for (const int threads : s.threads) app::print(" {:>17}", threads);
   for (const char* name : {csr, k2}) {
-    fmt::print("\n  {:<30} {:>8}", "", name);
+    app::print("\n  {:<30} {:>8}", "", name);
     for (const auto& m : s.m)
-      fmt::print(" {:>8} ({:>4.2f} x)", gflops_of(m, m.find(name)),
+      app::print(" {:>8} ({:>4.2f} x)", gflops_of(m, m.find(name)),
                  ratio(one.find(name), m.find(name)));
   }
-  fmt::print("\n");
+  app::print("\n");
   for (std::size_t i = 0; i < s.m.size(); ++i)
     out.push_back({{"matrix", one.matrix},
                    {"precision", one.values},
@@ -198,7 +199,7 @@ void print(const std::vector<measured_problem>& problems, const findings& found,
     std::vector<const measured_problem*> members;
     for (const auto& p : problems)
       if (group_of(p) == group) members.push_back(&p);
-    fmt::print("\nBeside the paper, {}\n", group);
+    app::print("\nBeside the paper, {}\n", group);
     print_contest(members, device);
     json classes = {{"group", group}};
     for (const bool regular : {true, false}) print_class(members, device, regular, classes);
@@ -206,10 +207,10 @@ void print(const std::vector<measured_problem>& problems, const findings& found,
   }
   print_claims(device);
   print_costs(found.cost, device, paper["costs"]);
-  fmt::print("\nSizes of super-rows, GFLOP/s\n");
+  app::print("\nSizes of super-rows, GFLOP/s\n");
   for (const auto& s : found.sweeps) print_sweep(s, paper["sweeps"]);
   if (device) return;
-  fmt::print("\nThreads, GFLOP/s\n");
+  app::print("\nThreads, GFLOP/s\n");
   for (const auto& s : found.scalings) print_scaling(s, paper["scaling"]);
 }
 

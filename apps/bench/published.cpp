@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bench/report.hpp"
+#include "common/print.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -65,15 +66,15 @@ void print_published(const std::vector<measured_problem>& problems, const std::s
     const result* const plan = p.best(role::lacuna);
     if (found == table.end() || plan == nullptr || p.values != "f64") continue;
     if (rows.empty()) {
-      fmt::print("\n{}\n", wrapped(fmt::format("Published: {}", source)));
-      fmt::print("  {:<34} {:>8} {:>14} {:>6} {:>6} {:>14} {:>10} {:>11} {:>13}\n", "", "Lacuna",
+      app::print("\n{}\n", wrapped(fmt::format("Published: {}", source)));
+      app::print("  {:<34} {:>8} {:>14} {:>6} {:>6} {:>14} {:>10} {:>11} {:>13}\n", "", "Lacuna",
                  "cuSPARSE 12.6", "DASP", "CSR5", "a sketch", "best code", "over codes",
                  "over them all");
     }
     const double ours = p.gflops(*plan);
     over_codes.push_back(ours / found->best());
     over_all.push_back(ours / found->best_of_all());
-    fmt::print("  {:<34} {:>8.0f} {:>14} {:>6} {:>6} {:>14} {:>10.0f} {:>9.2f} x {:>11.2f} x\n",
+    app::print("  {:<34} {:>8.0f} {:>14} {:>6} {:>6} {:>14} {:>10.0f} {:>9.2f} x {:>11.2f} x\n",
                p.matrix, ours, number(found->cusparse), number(found->dasp), number(found->csr5),
                found->sketch > 0 ? fmt::format("{} {:.0f}", found->sketch_name, found->sketch)
                                  : "-",
@@ -89,7 +90,7 @@ void print_published(const std::vector<measured_problem>& problems, const std::s
                     {"ratio_to_best_of_all", over_all.back()}});
   }
   if (rows.empty()) return;
-  fmt::print(
+  app::print(
       "  geometric mean: {:.2f} x the best of cuSPARSE, DASP and CSR5 (small matrices: of any "
       "code), {:.2f} x the best of all columns\n",
       geometric_mean(over_codes), geometric_mean(over_all));

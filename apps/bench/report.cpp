@@ -98,14 +98,14 @@ std::string wrapped(std::string text) {
 void print_heading(const measured_problem& p) {
   const double mean =
       static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(p.rows, 1));
-  fmt::print("\n{}{} · {} · {} x {}, {} entries, {:.1f} a row, {} at most, {} · {} to move{}\n",
+  app::print("\n{}{} · {} · {} x {}, {} entries, {:.1f} a row, {} at most, {} · {} to move{}\n",
              p.matrix, p.stands_for.empty() ? "" : fmt::format(" (like {})", p.stands_for),
              group_of(p), human_count(p.rows), human_count(p.cols), human_count(p.nnz), mean,
              human_count(p.longest_row), p.regular() ? "regular" : "irregular",
              human_bytes(p.bytes), p.matrix_bytes < p.cache_bytes ? " · fits the last cache" : "");
 }
 void print_absence(const result& r) {
-  fmt::print("  {:<28} {}: {}\n", r.name, r.refused.empty() ? "left out" : "refused",
+  app::print("  {:<28} {}: {}\n", r.name, r.refused.empty() ? "left out" : "refused",
              r.refused.empty() ? r.trouble : r.refused);
 }
 
@@ -115,12 +115,12 @@ report::report(const settings& s, const std::string& engine, const std::string& 
   json_ = {{"lacuna", LACUNA_VERSION}, {"suite", name},          {"device", engine},
            {"device_reason", why},     {"peers", json::array()}, {"skipped", json::array()},
            {"results", json::array()}, {"means", json::array()}};
-  fmt::print("lacuna-bench {} · {} · {}: {}\n", name, title, engine, why);
+  app::print("lacuna-bench {} · {} · {}: {}\n", name, title, engine, why);
 }
 
 void report::peer_found(const std::string& name, const std::string& about, bool takes_part) {
   json_["peers"].push_back({{"name", name}, {"about", about}, {"takes_part", takes_part}});
-  fmt::print("  {} {:<10} {}\n", takes_part ? "+" : "-", name, about);
+  app::print("  {} {:<10} {}\n", takes_part ? "+" : "-", name, about);
 }
 
 void report::progress(const std::string& text) {
@@ -177,7 +177,7 @@ void report::add(measured_problem p) {
 
 void report::print_table(const measured_problem& p) {
   print_heading(p);
-  fmt::print("  {:<28} {:>9} {:>8} {:>8} {:>9} {:>10} {:>9} {:>9} {:>9} {:>8}\n", "", "time",
+  app::print("  {:<28} {:>9} {:>8} {:>8} {:>9} {:>10} {:>9} {:>9} {:>9} {:>8}\n", "", "time",
              "GFLOP/s", "GB/s", "of limit", "best peer", "prepare", "products", "extra", "memory");
   const result* const best = p.best(role::peer);
   for (const auto& r : p.results) {
@@ -186,7 +186,7 @@ void report::print_table(const measured_problem& p) {
       continue;
     }
     const bool prepares = r.prepare_seconds > 5e-6;
-    fmt::print("  {:<28} {:>9} {:>8.2f} {:>8.1f} {:>7.0f} % {:>10} {:>9} {:>9} {:>9} {:>8}\n",
+    app::print("  {:<28} {:>9} {:>8.2f} {:>8.1f} {:>7.0f} % {:>10} {:>9} {:>9} {:>9} {:>8}\n",
                r.name, human_seconds(r.seconds), p.gflops(r), p.bytes / r.seconds * 1e-9,
                100 * p.limit_seconds() / r.seconds,
                best != nullptr ? fmt::format("{:.2f} x", best->seconds / r.seconds) : "-",
@@ -196,14 +196,14 @@ void report::print_table(const measured_problem& p) {
                r.format_bytes > 0 ? fmt::format("{:.2f} x", p.memory(r)) : "-");
   }
   for (const auto& l : p.limits)
-    fmt::print("  {:<28} {:>9} {:>8} {:>8.1f}\n", "limit: " + l.name,
+    app::print("  {:<28} {:>9} {:>8} {:>8.1f}\n", "limit: " + l.name,
                human_seconds(p.bytes / l.bytes_per_second), "", l.bytes_per_second * 1e-9);
   for (const auto& r : p.results)
-    if (!r.chose.why.empty()) fmt::print("{}\n", wrapped("  " + r.name + ": " + r.chose.why));
+    if (!r.chose.why.empty()) app::print("{}\n", wrapped("  " + r.name + ": " + r.chose.why));
 }
 
 void report::print_means() {
-  fmt::print("\nGeometric means, Lacuna\n");
+  app::print("\nGeometric means, Lacuna\n");
   for (const auto& group : groups_of(problems_))
     for (const bool stencils_only : {false, true}) {
       std::vector<double> to_peer, to_limit, to_malloc; // to_malloc: the peer with cudaMalloc
@@ -229,7 +229,7 @@ void report::print_means() {
         mean["ratio_to_best_peer_with_cudamalloc"] = geometric_mean(to_malloc);
       json_["means"].push_back(mean);
       const bool one = to_limit.size() == 1;
-      fmt::print("  {} · {} {}: {}{}, {:.0f} % of the limit\n", group, to_limit.size(),
+      app::print("  {} · {} {}: {}{}, {:.0f} % of the limit\n", group, to_limit.size(),
                  stencils_only ? (one ? "stencil" : "stencils") : (one ? "matrix" : "matrices"),
                  to_peer.empty() ? "no peer to compare with"
                                  : fmt::format("{:.2f} x the best peer", geometric_mean(to_peer)),
@@ -242,9 +242,9 @@ void report::print_means() {
 
 bool report::finish() {
   if (too_small_ + unusable_.size() > 0)
-    fmt::print("\nLeft out: {} with fewer than {} entries (--real-least), and\n", too_small_,
+    app::print("\nLeft out: {} with fewer than {} entries (--real-least), and\n", too_small_,
                human_count(settings_.real_least));
-  for (const auto& each : unusable_) fmt::print("{:.138}\n", each);
+  for (const auto& each : unusable_) app::print("{:.138}\n", each);
   print_means();
   if (settings_.what == suite::spmv || settings_.what == suite::spmv_t)
     print_summary(problems_, settings_.every_format, json_);
@@ -252,13 +252,13 @@ bool report::finish() {
   if (settings_.what == suite::spmv) print_published(problems_, engine_, json_);
   if (settings_.what == suite::spgemm) print_published_spgemm(problems_, engine_, json_);
   if (busy_)
-    fmt::print(
+    app::print(
         "The machine was busy: the limit itself varied by more than a quarter between rounds\n");
   json_["busy"] = busy_;
   const std::int64_t host = peak_of_process(space::host), device = peak_of_process(space::device);
   const std::int64_t resident = resident_peak_of_process();
   json_["peak_bytes"] = {{"host", host}, {"device", device}, {"resident", resident}};
-  fmt::print("Peak memory: Lacuna's arrays {} on the host, {} on the device; process {}\n",
+  app::print("Peak memory: Lacuna's arrays {} on the host, {} on the device; process {}\n",
              human_bytes(static_cast<double>(host)), human_bytes(static_cast<double>(device)),
              human_bytes(static_cast<double>(resident)));
   if (!settings_.json.empty()) {

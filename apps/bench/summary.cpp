@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "bench/report.hpp"
+#include "common/print.hpp"
 #include "common/text.hpp"
 
 namespace lacuna::bench {
@@ -40,7 +41,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 void print_overview(const std::vector<outcome>& all) {
   const auto row = [](const auto&... cell) {
-    fmt::print("  {:<34.34} {:<22} {:>8} {:>6} {:>22} {:>25} {:>6} {:>7}\n", cell...);
+    app::print("  {:<34.34} {:<22} {:>8} {:>6} {:>22} {:>25} {:>6} {:>7}\n", cell...);
   };
   row("", "plan", "GFLOP/s", "limit", "best peer", "best candidate", "memory", "made in");
   for (const auto& o : all)
@@ -65,16 +66,16 @@ void print_peers(const std::vector<outcome>& all, json& out) {
     if (worst == nullptr || o.to_peer() < worst->to_peer()) worst = &o;
   }
   if (worst == nullptr) {
-    fmt::print("  no peer to compare with\n");
+    app::print("  no peer to compare with\n");
     return;
   }
   const auto mean = [](const std::vector<double>& r) {
     return r.empty() ? std::string("-") : fmt::format("{:.2f} x", geometric_mean(r));
   };
-  fmt::print("  over the best peer: {} on geometric mean of {}; {} regular: {}, {} irregular: {}\n",
+  app::print("  over the best peer: {} on geometric mean of {}; {} regular: {}, {} irregular: {}\n",
              mean(ratios), ratios.size(), regular.size(), mean(regular), irregular.size(),
              mean(irregular));
-  fmt::print("{}\n", wrapped(fmt::format("  least: {:.2f} x, on {}; below 1.00 x: {}",
+  app::print("{}\n", wrapped(fmt::format("  least: {:.2f} x, on {}; below 1.00 x: {}",
                                          worst->to_peer(), worst->p->matrix, listed(below))));
   out.update({{"ratio_to_best_peer", geometric_mean(ratios)},
               {"regular", {{"count", regular.size()}, {"ratio", geometric_mean(regular)}}},
@@ -91,7 +92,7 @@ void print_choice(const std::vector<outcome>& all, json& out) {
     if (o.candidate != nullptr && 1.1 * o.to_candidate() < 1) missed.push_back(o.p->matrix);
   const auto good = all.size() - missed.size();
   const double share = static_cast<double>(good) / static_cast<double>(all.size());
-  fmt::print("{}\n", wrapped(fmt::format(
+  app::print("{}\n", wrapped(fmt::format(
                          "  choice within 10 % of the best candidate: {} of {} ({:.0f} %); not: {}",
                          good, all.size(), 100 * share, listed(missed))));
   out.update({{"choice_within_10_percent", share}, {"choice_missed", missed}});
@@ -99,7 +100,7 @@ void print_choice(const std::vector<outcome>& all, json& out) {
 
 void print_memory(const std::vector<outcome>& all, json& out) {
   const auto most = std::ranges::max_element(all, {}, &outcome::memory);
-  fmt::print("  memory of a plan: at most {:.2f} x CSR's, on {}\n", most->memory(),
+  app::print("  memory of a plan: at most {:.2f} x CSR's, on {}\n", most->memory(),
              most->p->matrix);
   out.update({{"largest_memory_ratio", most->memory()}, {"largest_memory", most->p->matrix}});
 }
@@ -112,7 +113,7 @@ void print_large(const std::vector<outcome>& all, json& out) {
       shares[o.p->matrix] = o.to_limit();
       texts.push_back(fmt::format("{} {:.0f} %", o.p->matrix, 100 * o.to_limit()));
     }
-  fmt::print("{}\n", wrapped(fmt::format("  above {}, of the limit: {}",
+  app::print("{}\n", wrapped(fmt::format("  above {}, of the limit: {}",
                                          app::human_bytes(large_bytes), listed(texts))));
   out["large_ratio_to_limit"] = shares;
 }
@@ -129,7 +130,7 @@ void print_summary(const std::vector<measured_problem>& problems, bool every_for
         all.push_back({&p, plan, p.best(role::peer), p.best(role::candidate)});
     }
     if (all.empty()) continue;
-    fmt::print("\nPlans, {}\n", group);
+    app::print("\nPlans, {}\n", group);
     print_overview(all);
     json summary = {{"group", group}, {"count", all.size()}};
     print_peers(all, summary);

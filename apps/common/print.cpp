@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <lacuna/core/printable.hpp>
+
 namespace lacuna::app {
 namespace {
 
@@ -30,39 +32,9 @@ std::string codeset() {
   return name;
 }
 
-/// Bytes of the UTF-8 character that the text begins with; 0 if it is none.
-std::size_t character_size(std::string_view text) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
-  const unsigned first = byte(0);
-  const std::size_t size = first < 0x80                    ? 1
-                           : first >= 0xc2 && first < 0xe0 ? 2
-                           : first >= 0xe0 && first < 0xf0 ? 3
-                           : first >= 0xf0 && first < 0xf5 ? 4
-                                                           : 0;
-  if (size == 0 || size > text.size()) return 0;
-  for (std::size_t k = 1; k < size; ++k)
-    if (byte(k) < 0x80 || byte(k) > 0xbf) return 0;
-  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xed && byte(1) > 0x9f;
-  const bool beyond = first == 0xf4 && byte(1) > 0x8f;
-  return overlong || surrogate || beyond ? 0 : size;
-}
-
-/// U+0080 to U+009F are control characters, too.
-bool is_control(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character[0]);
-  return first < 0x20 || first == 0x7f ||
-         (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
-}
-
-std::string escaped(char c) {
-  switch (c) {
-  case '\n': return "\\n";
-  case '\r': return "\\r";
-  case '\t': return "\\t";
-  default: return fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-}
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+/// Of a UTF-8 character all bytes but the first.
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 /// Every character beyond ASCII that we print.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 20> in_ascii = {
@@ -111,19 +83,17 @@ bool shows_unicode() {
   return answer;
 }
 
-std::string shown(std::string_view foreign) { return on_one_line(foreign, shows_unicode()); }
+std::string shown(std::string_view foreign) {
+  return shows_unicode() ? printable(foreign) : printable_ascii(foreign);
+}
 
-std::string on_one_line(std::string_view foreign, bool unicode) {
+std::string printable_ascii(std::string_view foreign) {
   std::string result;
-  while (!foreign.empty()) {
-    const std::size_t size = character_size(foreign);
-    const std::string_view character = foreign.substr(0, std::max<std::size_t>(size, 1));
-    if (size == 0 || is_control(character) || (size > 1 && !unicode))
-      for (const char c : character) result += escaped(c);
+  for (const char c : printable(foreign))
+    if (is_ascii(c))
+      result += c;
     else
-      result += character;
-    foreign.remove_prefix(character.size());
-  }
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   return result;
 }
 
@@ -137,9 +107,9 @@ std::string for_terminal(std::string_view text) {
       result += known->second;
       text.remove_prefix(known->first.size());
     } else {
-      const std::size_t size = std::max<std::size_t>(character_size(text), 1);
-      result += size == 1 && static_cast<unsigned char>(text[0]) < 0x80 ? text[0] : '?';
-      text.remove_prefix(size);
+      result += is_ascii(text[0]) ? text[0] : '?';
+      do text.remove_prefix(1);
+      while (!text.empty() && continues(text[0]));
     }
   }
   return result;

@@ -14,11 +14,11 @@ namespace lacuna::app {
 /// UTF-8, and TERM is not "dumb".
 bool shows_unicode();
 
-/// A name, or other text that is not ours, on one line: control characters and what is no UTF-8 as
-/// \n, \t, \x1b; without Unicode all but ASCII.
-std::string on_one_line(std::string_view foreign, bool unicode);
-/// The same for the terminal.
+/// A name, or other text that is not ours, on one line of the terminal: printable(), or
+/// printable_ascii() where that is all it shows.
 std::string shown(std::string_view foreign);
+/// printable(), and what is not ASCII as \xNN.
+std::string printable_ascii(std::string_view foreign);
 /// Our own text; without Unicode, in ASCII: "->" for an arrow.
 std::string for_terminal(std::string_view text);
 

@@ -4,7 +4,6 @@
 #include "common/exit.hpp"
 #include "common/text.hpp"
 #include "lacuna/command.hpp"
-#include <lacuna/core/printable.hpp>
 #include <lacuna/plan/statistics.hpp>
 
 namespace lacuna::app {
@@ -128,9 +127,9 @@ void print_histogram(const talk& say, const matrix_statistics& s) {
 void print_members(const talk& say, const io::file_info& about) {
   constexpr std::size_t most = 8;
   if (about.member.empty()) return;
-  say("  read          {}\n", printable(about.member));
+  say("  read          {}\n", shown(about.member));
   for (std::size_t k = 0; k < std::min(about.others.size(), most); ++k)
-    say("  {:<14}{}\n", k == 0 ? "also there" : "", printable(about.others[k]));
+    say("  {:<14}{}\n", k == 0 ? "also there" : "", shown(about.others[k]));
   if (about.others.size() > most) say("                and {} more\n", about.others.size() - most);
 }
 

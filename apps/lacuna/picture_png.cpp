@@ -86,7 +86,7 @@ void draw_text(canvas& c, const picture& p) {
   const picture_layout& l = p.layout;
   const int u = l.unit;
   const std::int64_t line = letter_height * u, below = l.top + l.plot_height + 1;
-  const std::string name = shortened(on_one_line(p.name, false), l.letters());
+  const std::string name = shortened(printable_ascii(p.name), l.letters());
   for (const int bold : {0, 1})
     write(c, l.pad + bold * ((u + 1) / 2), l.pad, name, u, of_dark_text);
   write(c, l.pad, l.pad + line + 4 * u, p.caption(), u, of_light_text);

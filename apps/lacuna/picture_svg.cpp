@@ -7,6 +7,7 @@
 
 #include "common/print.hpp"
 #include "lacuna/picture_font.hpp"
+#include <lacuna/core/printable.hpp>
 
 namespace lacuna::app {
 namespace {
@@ -107,7 +108,7 @@ std::string as_svg(const picture& p) {
   const auto scale = [](std::int64_t pixels, std::int64_t cells) {
     return static_cast<double>(pixels) / static_cast<double>(cells);
   };
-  const std::string name = on_one_line(p.name, true);
+  const std::string name = printable(p.name);
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
       "{1}\" font-family=\"Helvetica, Arial, sans-serif\">\n"

@@ -77,7 +77,11 @@ std::size_t printable_bytes(std::string_view text) {
   if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
   for (std::size_t k = 1; k < size; ++k)
     if ((byte(k) & 0xc0) != 0x80) return 0;
-  if (first == 0xc2 && byte(1) < 0xa0) return 0; // control characters, too
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xed && byte(1) > 0x9f;
+  const bool beyond = first == 0xf4 && byte(1) > 0x8f;
+  const bool control = first == 0xc2 && byte(1) < 0xa0; // U+0080 to U+009F
+  if (overlong || surrogate || beyond || control) return 0;
   // Marks that turn the direction of writing can make a name look like another.
   const bool turns = first == 0xe2 && ((byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
                                        (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9));

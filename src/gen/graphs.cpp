@@ -2,22 +2,39 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include <lacuna/core/error.hpp>
+
 #include "gen/families.hpp"
 #include "gen/random.hpp"
 
 namespace lacuna::gen::make {
 namespace {
 
+/// Where 32 random bits, as a number, pass from one quadrant to the next: upper left, upper right,
+/// lower left, lower right.
+struct quadrants {
+  std::uint64_t right, lower, lower_right;
+};
+quadrants quadrants_of(const arguments& a) {
+  const double upper_left = a.real("a"), upper_right = a.real("b"), lower_left = a.real("c");
+  if (upper_left + upper_right + lower_left > 1 + 1e-12)
+    throw bad_input(fmt::format("{}: a + b + c = {} + {} + {} is more than 1", a.generator(),
+                                upper_left, upper_right, lower_left));
+  const auto bits = [](double p) { return static_cast<std::uint64_t>(p * 0x1p32); };
+  const std::uint64_t right = bits(upper_left), lower = right + bits(upper_right);
+  return {right, lower, lower + bits(lower_left)};
+}
+
 /// Falls `scale` times into one of four quadrants, with 32 random bits each time.
-edge random_edge(std::uint64_t seed, std::int64_t k, std::int64_t scale) {
-  constexpr std::uint32_t a = 2448131358U; // 0.57 * 2^32
-  constexpr std::uint32_t b = 816043786U;  // 0.19 * 2^32, as is c
+edge random_edge(std::uint64_t seed, std::int64_t k, std::int64_t scale, const quadrants& q) {
   edge e{.value = value_of(hash(~seed, k, 0))};
   for (std::int64_t level = 0; level < scale; ++level) {
     const std::uint64_t h = hash(seed, k, level / 2);
     const auto r = static_cast<std::uint32_t>(level % 2 == 0 ? h >> 32 : h);
-    e.from = 2 * e.from + (r >= a + b ? 1 : 0);
-    e.to = 2 * e.to + ((r >= a && r < a + b) || r >= a + b + b ? 1 : 0);
+    e.from = 2 * e.from + (r >= q.lower ? 1 : 0);
+    e.to = 2 * e.to + ((r >= q.right && r < q.lower) || r >= q.lower_right ? 1 : 0);
   }
   return e;
 }
@@ -26,8 +43,9 @@ source power_law(const arguments& a, bool both_ways) {
   const std::int64_t scale = a["scale"], n = std::int64_t{1} << scale;
   const std::int64_t edges = n * a["edges"];
   const std::uint64_t seed = a.seed();
+  const quadrants q = quadrants_of(a);
   return {.shape = {n, n, both_ways ? 2 * edges : edges},
-          .edge_at = [=](std::int64_t k) { return random_edge(seed, k, scale); },
+          .edge_at = [=](std::int64_t k) { return random_edge(seed, k, scale, q); },
           .edges = edges,
           .both_ways = both_ways};
 }

@@ -56,10 +56,14 @@ arguments::arguments(std::string_view generator, std::vector<parameter> defaults
       throw bad_input(
           fmt::format("{}: no parameter '{}'; there are {}", generator, key, to_text(values_)));
     const auto number = equals == item.npos ? std::string_view{} : item.substr(equals + 1);
+    p->given = p->same_as.empty() || number != p->same_as;
+    if (!p->given) continue;
     if (!(p->whole ? read(number, p->least, p->most, p->value)
                    : read(number, p->real_least, p->real_most, p->real_value)))
       throw bad_input(fmt::format("{}: {}='{}' is not {}", generator, key, number, allowed(*p)));
   }
+  for (auto& p : values_)
+    if (!p.same_as.empty() && !p.given) p.value = find(p.same_as).value;
 }
 
 bool arguments::second_of(std::string_view name, std::int64_t first, std::int64_t second) const {
@@ -81,7 +85,10 @@ std::string to_text(const std::vector<parameter>& parameters) {
   std::string text;
   for (const auto& p : parameters) {
     text += fmt::format("{}{}=", text.empty() ? "" : ",", p.name);
-    text += p.whole ? fmt::format("{}", p.value) : fmt::format("{}", p.real_value);
+    if (!p.same_as.empty() && !p.given)
+      text += p.same_as;
+    else
+      text += p.whole ? fmt::format("{}", p.value) : fmt::format("{}", p.real_value);
   }
   return text;
 }

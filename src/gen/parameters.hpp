@@ -15,6 +15,8 @@ struct parameter {
   bool whole = true;
   std::int64_t value = 0, least = 0, most = 0;
   double real_value = 0, real_least = 0, real_most = 0;
+  std::string_view same_as = {}; ///< the parameter whose value it has unless it is given
+  bool given = false;
 };
 
 constexpr parameter whole(std::string_view name, std::int64_t value, std::int64_t least,
@@ -23,6 +25,13 @@ constexpr parameter whole(std::string_view name, std::int64_t value, std::int64_
 }
 constexpr parameter real(std::string_view name, double value, double least, double most) {
   return {name, false, 0, 0, 0, value, least, most};
+}
+/// A second size: that of `other` unless it is given.
+constexpr parameter whole_as(std::string_view name, std::string_view other, std::int64_t least,
+                             std::int64_t most) {
+  parameter p = whole(name, 0, least, most);
+  p.same_as = other;
+  return p;
 }
 inline constexpr parameter seed_parameter =
     whole("seed", 1, 0, std::numeric_limits<std::int64_t>::max());
@@ -49,7 +58,7 @@ private:
   std::vector<parameter> values_;
 };
 
-/// "n=512,points=5"
+/// "n=512,points=5", or "n=1000,m=n": arguments() reads both.
 std::string to_text(const std::vector<parameter>& parameters);
 
 /// The name that is fewest changes of a letter away from what was typed; empty if none is near.

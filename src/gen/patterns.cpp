@@ -62,7 +62,7 @@ source arrow(const arguments& a) {
 }
 
 source uniform(const arguments& a) {
-  const std::int64_t rows = a["rows"], cols = a["cols"] != 0 ? a["cols"] : rows;
+  const std::int64_t rows = a["rows"], cols = a["cols"];
   const std::int64_t per_row = a["per_row"];
   const std::uint64_t seed = a.seed();
   if (per_row > cols && rows > 0)

@@ -8,10 +8,15 @@ namespace {
 // The greatest sizes are far beyond any memory, and small enough that no count of entries passes
 // 2^63: nothing below needs to check.
 constexpr std::int64_t line = INT64_C(1) << 40;  // nodes
-constexpr std::int64_t plane = INT64_C(1) << 24; // nodes a side
-constexpr std::int64_t cube = INT64_C(1) << 16;  // nodes a side
+constexpr std::int64_t plane = INT64_C(1) << 24; // nodes per side
+constexpr std::int64_t cube = INT64_C(1) << 16;  // nodes per side
 constexpr std::int64_t scale = 40;               // 2^scale nodes
 constexpr std::int64_t per_node = INT64_C(1) << 20;
+
+// R-MAT's, as Graph500 has them.
+constexpr parameter quadrant_a = real("a", 0.57, 0, 1);
+constexpr parameter quadrant_b = real("b", 0.19, 0, 1);
+constexpr parameter quadrant_c = real("c", 0.19, 0, 1);
 
 } // namespace
 
@@ -87,7 +92,7 @@ const std::vector<generator>& table() {
        "",
        make::banded},
       {"dense",
-       {whole("n", 1000, 0, INT64_C(1) << 31), whole("m", 1000, 0, INT64_C(1) << 31),
+       {whole("n", 1000, 0, INT64_C(1) << 31), whole_as("m", "n", 0, INT64_C(1) << 31),
         seed_parameter},
        "n x m with every entry stored",
        "dense2",
@@ -104,9 +109,9 @@ const std::vector<generator>& table() {
        "pdb1HYS",
        make::localized},
       {"uniform",
-       {whole("rows", 100000, 0, line), whole("cols", 0, 0, INT64_C(1) << 62),
+       {whole("rows", 100000, 0, line), whole_as("cols", "rows", 0, INT64_C(1) << 62),
         whole("per_row", 16, 0, per_node), seed_parameter},
-       "per_row entries in every row, spread over the columns (cols=0: as many as rows)",
+       "per_row entries in every row, spread over the columns",
        "",
        make::uniform},
       {"lp",
@@ -122,13 +127,17 @@ const std::vector<generator>& table() {
        "ASIC_680k, FullChip",
        make::circuit},
       {"rmat",
-       {whole("scale", 16, 0, scale), whole("edges", 16, 0, per_node), seed_parameter},
-       "R-MAT graph of 2^scale vertices with `edges` edges a vertex, directed",
+       {whole("scale", 16, 0, scale), whole("edges", 16, 0, per_node), quadrant_a, quadrant_b,
+        quadrant_c, seed_parameter},
+       "R-MAT graph of 2^scale vertices, directed, `edges` edges per vertex; a, b, c: the chances "
+       "of "
+       "the upper left, upper right and lower left quadrant",
        "soc-LiveJournal1",
        make::rmat},
       {"kron",
-       {whole("scale", 16, 0, scale), whole("edges", 16, 0, per_node), seed_parameter},
-       "the same, made symmetric",
+       {whole("scale", 16, 0, scale), whole("edges", 16, 0, per_node), quadrant_a, quadrant_b,
+        quadrant_c, seed_parameter},
+       "R-MAT graph plus its transpose: symmetric",
        "kron_g500-logn20",
        make::kron},
       {"web",

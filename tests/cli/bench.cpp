@@ -57,6 +57,20 @@ TEST_F(Bench, SumsTransposesAndProducts) {
   }
 }
 
+TEST_F(Bench, PlainTerminalsGetAscii) {
+  for (const std::string suite : {"spmv", "transpose", "spgemm", "paper:001", "paper:003"}) {
+    run_settings s;
+    s.program = LACUNA_BENCH_PROGRAM;
+    s.environment = {"LC_ALL=C"};
+    const auto r = run({suite, "--device", "host", "--threads", "1", "--repeat", "1", "--matrices",
+                        "poisson2d:n=20"},
+                       s);
+    EXPECT_EQ(r.code, 0) << suite << r.err;
+    EXPECT_TRUE(std::ranges::all_of(r.out + r.err, [](unsigned char c) { return c < 0x80; }))
+        << suite << r.out << r.err;
+  }
+}
+
 TEST_F(Bench, ProductsOfMatrices) {
   const auto all = figures({"spgemm", "--matrices", "poisson2d:n=60,poisson2d:n=2"});
   ASSERT_EQ(all["results"].size(), 2u);

@@ -119,7 +119,7 @@ TEST_F(Cli, FailureLeavesTheOldFile) {
 }
 
 #ifdef LACUNA_HAS_ZLIB
-/// Compressing this takes a thread a second or more; the bar appears after 0.3 s.
+/// Compressing this takes one thread a second or more; the bar appears after 0.3 s.
 const std::vector<std::string> slow = {"--threads",          "1",  "convert",
                                        "gen:poisson3d:n=70", "-o", "a.mtx.gz"};
 

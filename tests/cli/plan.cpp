@@ -145,16 +145,6 @@ TEST_F(CliPlan, SpmvInEveryFormat) {
   EXPECT_TRUE(has(r.out, " in csr's bytes: "));
 }
 
-TEST_F(CliPlan, FormatsThatAreNotThereYet) {
-  for (const std::string format : {"dynamic_csr", "block_tree"}) {
-    const auto r = go({"spmv", "gen:dense", "--format", format, "--json"});
-    EXPECT_EQ(r.code, 2);
-    EXPECT_EQ(r.json()["error"]["kind"], "unsupported");
-    EXPECT_TRUE(has(r.json()["error"]["message"].get<std::string>(), "not in this release"));
-    EXPECT_EQ(go({"plan", "gen:dense", "--format", format}).code, 2);
-  }
-}
-
 TEST_F(CliPlan, TuneStoresWhatPlansRead) {
   const std::vector<std::string> small = {"--only", "poisson2d:n=30,uniform:rows=500,per_row=4",
                                           "--quick", "--device", "host"};

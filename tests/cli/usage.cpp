@@ -117,7 +117,6 @@ TEST_F(Cli, WrongUsageIsTwo) {
       {"convert", "gen:dense", "-o", "-", "--json"},
       {"spy", "gen:dense", "-o", "a.gif"},
       {"spmv", "-", "-x", "-"},
-      {"spmv", "gen:dense", "--format", "dynamic_csr"},
       {"plan", "gen:dense", "--multiplies", "-1"},
       {"plan", "gen:dense", "--memory-limit", "much"},
       {"spmv", "gen:dense", "--format", "unheard_of"},

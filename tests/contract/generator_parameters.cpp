@@ -114,6 +114,27 @@ TEST(Generators, GreatestParametersAreRefusedAtOnce) {
   }
 }
 
+TEST(Generators, AreSquareUnlessTheOtherSizeIsGiven) {
+  const auto is = [](const char* spec, std::int64_t rows, std::int64_t cols) {
+    SCOPED_TRACE(spec);
+    EXPECT_EQ(gen::expected_size(spec).rows, rows);
+    EXPECT_EQ(gen::expected_size(spec).cols, cols);
+  };
+  is("dense:n=1500", 1500, 1500);
+  is("dense:m=7", 1000, 7);
+  is("dense:m=7,n=9", 9, 7);
+  is("dense:m=n,n=9", 9, 9);
+  is("dense:m=7,m=n", 1000, 1000); // the last one counts
+  is("uniform:rows=50", 50, 50);
+  is("uniform:rows=50,cols=rows", 50, 50);
+  is("uniform:rows=50,cols=0,per_row=0", 50, 0);
+  for (const auto& g : gen::generators())
+    if (g.name != "lp") { // whose rows are few
+      const auto size = gen::expected_size(g.name);
+      EXPECT_EQ(size.rows, size.cols) << g.name;
+    }
+}
+
 TEST(Generators, NarrowWidthsAreRefused) {
   const std::int64_t before = detail::set_narrow_limit(1000);
   const auto narrow = [](const char* spec) {
@@ -157,6 +178,9 @@ TEST(Generators, RefusalsSayWhatIsAllowed) {
   says("anisotropic:epsilon=1e999", {"epsilon='1e999'"});
   says("anisotropic:epsilon=0.1x", {"epsilon='0.1x'"});
   says("rmat:scale=41", {"rmat: scale='41'", "0 to 40"});
+  says("rmat:a=0.6,b=0.3,c=0.2", {"rmat: a + b + c = 0.6 + 0.3 + 0.2 is more than 1"});
+  says("kron:c=1.5", {"kron: c='1.5' is not a number from 0 to 1"});
+  says("dense:m=rows", {"dense: m='rows' is not a whole number from 0 to"});
   says("uniform:rows=4", {"uniform: per_row=16 is more than the 4 columns"});
   says("lp:rows=4,per_col=5", {"lp: per_col=5 is more than the 4 rows"});
   EXPECT_EQ(refusal(std::string(100'000, 'x')).find("did you mean"), std::string::npos);

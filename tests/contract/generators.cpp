@@ -54,6 +54,8 @@ const std::vector<golden>& small_matrices() {
       {"circuit:n=3000", 0xe4b7f1af5d192d2a},
       {"circuit:n=3000,hubs=7,hub=500", 0xa8229014c03214de},
       {"rmat:scale=10,edges=8", 0x8a9ac65e8b85167d},
+      {"rmat:scale=10,edges=8,a=0.57,b=0.19,c=0.19", 0x8a9ac65e8b85167d},
+      {"rmat:scale=10,edges=8,a=0.5,b=0.2,c=0.2", 0xc190bd6ce6203493},
       {"kron:scale=10,edges=8", 0x923f2ac3df5ecc78},
       {"web:n=4000,degree=6.5", 0x2c41633bb92845d6},
       {"patents:n=4000", 0xd27e72ca5ae31742},
@@ -140,6 +142,13 @@ TEST(Generators, KeepTheInvariantsAndTheExpectedSize) {
         "banded:n=20,half_bandwidth=30", "arrow:n=9", "mesh2d:n=10", "trace3:n=10", "trace3:n=11",
         "debruijn:scale=4", "uniform:rows=50", "dense:n=3,m=4", "tridiagonal:n=5"})
     EXPECT_EQ(gen::expected_size(exact).entries, make(exact).size()) << exact;
+}
+
+TEST(Generators, RmatIsTheOneOfPublishedFigures) {
+  const auto a = make("rmat:scale=17,edges=8,a=0.5,b=0.2,c=0.2");
+  std::int64_t products = 0; // of A A
+  for (const auto column : a.colind()) products += length(a, column);
+  EXPECT_NEAR(static_cast<double>(products), 99.8e6, 1e6);
 }
 
 TEST(Generators, HaveTheSameBitsForAllThreadsWidthsAndMachines) {

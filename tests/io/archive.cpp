@@ -170,6 +170,9 @@ TEST_F(Archive, NamesAreShownEscaped) {
     EXPECT_EQ(std::string(e.what()).find('\033'), std::string::npos);
   }
   EXPECT_EQ(printable("a\tb\xffñ\xc2\x9bz…\u202ec"), "a\\tb\\xffñ\\xc2\\x9bz…\\xe2\\x80\\xaec");
+  // Neither an overlong '/', nor half of a surrogate pair, nor what lies beyond U+10FFFF is UTF-8.
+  EXPECT_EQ(printable("\xe0\x80\xaf \xed\xa0\x80 \xf4\x90\x80\x80"),
+            "\\xe0\\x80\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80");
 }
 
 } // namespace

@@ -37,7 +37,7 @@ LACUNA_EXPORT size expected_size(std::string_view spec);
 
 struct description {
   std::string name;
-  std::string parameters; ///< with their defaults: "rows=100000,cols=0,per_row=16,seed=1"
+  std::string parameters; ///< with their defaults: "rows=100000,cols=rows,per_row=16,seed=1"
   std::string summary;    ///< one line
   std::string resembles;  ///< matrices of practice, mostly SuiteSparse's; empty: none in particular
 };
