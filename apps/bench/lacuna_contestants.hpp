@@ -110,9 +110,9 @@ contestant<T, S> format_contestant(const std::string& name, role plays, const co
                                    Make make) {
   using M = decltype(make(ctx, problem_matrix<T, S>()));
   const auto prepare = [ctx, make](const problem<T, S>& p) -> std::unique_ptr<prepared> {
-    const auto turned = p.transposed() ? transpose(ctx, p.a) : csr<T, index_t, offset_t, S>();
+    const auto across = p.transposed() ? transpose(ctx, p.a) : csr<T, index_t, offset_t, S>();
     return std::make_unique<format_product<T, S, M>>(
-        ctx, p, make(ctx, p.transposed() ? turned.view() : p.a));
+        ctx, p, make(ctx, p.transposed() ? across.view() : p.a));
   };
   return {name, plays, {suite::spmv, suite::spmv_t}, prepare};
 }

@@ -40,9 +40,9 @@ struct outcome {
   }
 };
 
-/// Calls f with the operand, turned or not.
-template <class A, class F> auto with_operand(bool turned, const A& a, F&& f) {
-  return turned ? f(transposed(a)) : f(a);
+/// Calls f with the operand, transposed or not.
+template <class A, class F> auto with_operand(bool transposes, const A& a, F&& f) {
+  return transposes ? f(transposed(a)) : f(a);
 }
 
 /// Offsets of C have 64 bits: nothing is too large but memory.

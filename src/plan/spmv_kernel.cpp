@@ -51,20 +51,20 @@ std::string explain_multiply(space s, const row_statistics& found, spmv_kernel k
                              bool has_transposed, bool values_stay) {
   const std::string rows = fmt::format("rows of {:.1f} ± {:.1f} entries, the longest {}",
                                        found.mean, found.deviation, found.longest);
-  const std::string turned = !has_transposed ? ""
+  const std::string across = !has_transposed ? ""
                              : values_stay   ? "uses a transposed copy; "
                                              : "fetches values into a transposed pattern; ";
   if (s == space::host)
-    return fmt::format("{}{}: shares of equal entries a thread, long rows in pieces", turned, rows);
+    return fmt::format("{}{}: shares of equal entries a thread, long rows in pieces", across, rows);
   switch (kernel.method) {
   case spmv_method::rows:
-    return fmt::format("{}{}: even, so {} lane{} a row", turned, rows, kernel.lanes,
+    return fmt::format("{}{}: even, so {} lane{} a row", across, rows, kernel.lanes,
                        kernel.lanes == 1 ? "" : "s");
   case spmv_method::whole_row_tiles:
-    return fmt::format("{}{}: uneven but none long, so tiles of whole rows", turned, rows);
+    return fmt::format("{}{}: uneven but none long, so tiles of whole rows", across, rows);
   case spmv_method::split_tiles: break;
   }
-  return fmt::format("{}{}: equal shares of rows and entries, long rows cut", turned, rows);
+  return fmt::format("{}{}: equal shares of rows and entries, long rows cut", across, rows);
 }
 
 } // namespace detail

@@ -58,9 +58,9 @@ TEST_F(CliPlan, PlanTakesHints) {
     const json found = with({"--format", format});
     EXPECT_EQ(found["format"], format);
   }
-  const json turned = with({"--transposed-multiplies", "500"});
-  EXPECT_TRUE(turned["transposed"]["format"].is_string());
-  EXPECT_GT(turned["transposed"]["candidates"].size(), 3U);
+  const json across = with({"--transposed-multiplies", "500"});
+  EXPECT_TRUE(across["transposed"]["format"].is_string());
+  EXPECT_GT(across["transposed"]["candidates"].size(), 3U);
   const json reordered = with({"--may-reorder"});
   bool found = false;
   for (const json& c : reordered["candidates"]) found = found || c["reordered"] == true;

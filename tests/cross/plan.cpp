@@ -21,9 +21,9 @@ protected:
     y = C::put(z);
     op.multiply(-1.5, x_there, 0.5, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, host, false, x, 0.5, z)));
-    auto turned = C::put(x);
-    op.multiply_transposed(2, C::put(z), -1, turned);
-    EXPECT_TRUE(within(host_vector(turned), expected_product(2, host, true, z, -1, x)));
+    auto across = C::put(x);
+    op.multiply_transposed(2, C::put(z), -1, across);
+    EXPECT_TRUE(within(host_vector(across), expected_product(2, host, true, z, -1, x)));
   }
 };
 TYPED_TEST_SUITE(Plan, all_configs, config_name);

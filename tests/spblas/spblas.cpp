@@ -58,13 +58,13 @@ void expect_near(const std::vector<T>& got, const std::vector<double>& want, dou
 
 /// alpha A b, or alpha A^T b.
 std::vector<double> plain(double alpha, const csr_arrays& a, const std::vector<T>& b,
-                          bool turned = false) {
-  std::vector<double> c(static_cast<std::size_t>(turned ? a.shape[1] : a.shape[0]));
+                          bool across = false) {
+  std::vector<double> c(static_cast<std::size_t>(across ? a.shape[1] : a.shape[0]));
   for (std::size_t i = 0; i + 1 < a.rowptr.size(); ++i)
     for (auto k = static_cast<std::size_t>(a.rowptr[i]);
          k < static_cast<std::size_t>(a.rowptr[i + 1]); ++k) {
       const auto j = static_cast<std::size_t>(a.colind[k]);
-      c[turned ? j : i] += alpha * double{a.values[k]} * double{b[turned ? i : j]};
+      c[across ? j : i] += alpha * double{a.values[k]} * double{b[across ? i : j]};
     }
   return c;
 }

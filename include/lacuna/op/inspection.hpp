@@ -92,7 +92,7 @@ template <class I, class O> struct tile_start {
 template <class T, class I, class O, space S> struct multiply_inspection : detail::inspection {
   std::int64_t nnz = 0;
   /// For transposed(a): values are fetched through it from the matrix that is multiplied,
-  detail::transposed_pattern<I, O, S> turned;
+  detail::transposed_pattern<I, O, S> transposed;
   bool values_stay = false; ///< or were fetched once
   array<T, S> values;
   row_statistics statistics;
@@ -101,14 +101,14 @@ template <class T, class I, class O, space S> struct multiply_inspection : detai
 
   [[nodiscard]] std::string explain() const override;
   [[nodiscard]] std::size_t bytes() const override {
-    return turned.bytes() + values.bytes() + tiles.bytes();
+    return transposed.bytes() + values.bytes() + tiles.bytes();
   }
   /// A^T with A's values, those of now or those that stay.
   [[nodiscard]] detail::regathered<T, I, O, S> transpose_of(const context<S>& ctx,
                                                             const T* a_values) const {
-    if (!values_stay) return {ctx, turned, a_values};
+    if (!values_stay) return {ctx, transposed, a_values};
     detail::regathered<T, I, O, S> kept;
-    kept.a = turned.view(values.data());
+    kept.a = transposed.view(values.data());
     return kept;
   }
 };
@@ -143,7 +143,7 @@ const multiply_inspection<T, I, O, S>* find_inspection(const operation_info_t* i
   require_same_size("multiply", "columns of A", a.cols(), "columns as inspected",
                     info->shape().col);
   require_same_size("multiply", "entries of A", a.a.size(), "entries as inspected", found->nnz);
-  if (found->turned.rowptr.empty() == a.transposed)
+  if (found->transposed.rowptr.empty() == a.transposed)
     throw_other_direction("multiply", "A", a.transposed);
   return found;
 }
@@ -151,7 +151,7 @@ const multiply_inspection<T, I, O, S>* find_inspection(const operation_info_t* i
 
 template <class T, class I, class O, space S>
 std::string multiply_inspection<T, I, O, S>::explain() const {
-  return detail::explain_multiply(S, statistics, kernel, !turned.rowptr.empty(), values_stay);
+  return detail::explain_multiply(S, statistics, kernel, !transposed.rowptr.empty(), values_stay);
 }
 
 } // namespace lacuna

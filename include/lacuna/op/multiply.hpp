@@ -301,17 +301,17 @@ operation_info_t multiply_inspect(const context<S>& ctx, const A& a, const X&, c
   auto result = std::make_shared<multiply_inspection<T, I, O, S>>();
   result->nnz = op.a.size();
   if (op.transposed) {
-    result->turned = detail::keep_transposed(ctx, op.a);
+    result->transposed = detail::keep_transposed(ctx, op.a);
     result->values_stay = options.values_stay;
     if (options.values_stay) {
       result->values = array<T, S>(ctx, op.a.size());
-      detail::gather_values(ctx, op.a.values().data(), result->turned.from, result->values.data());
-      result->turned.from = {};
+      detail::gather_values(ctx, op.a.values().data(), result->transposed.from, result->values.data());
+      result->transposed.from = {};
     }
   }
   // Row lengths are looked at, and no values.
   const csr_view<const T, I, O, S> used =
-      op.transposed ? result->turned.template view<T>(nullptr) : op.a;
+      op.transposed ? result->transposed.template view<T>(nullptr) : op.a;
   detail::inspect_csr<T, I, O, S>(ctx, used, *result);
   return operation_info_t(std::move(result), {op.rows(), op.cols()});
 }

@@ -88,13 +88,13 @@ LACUNA_GPU_EXPORT void refill_spgemm(const device_context& ctx, const detail::ke
 
 namespace detail {
 
-/// A sparse operand as the CSR that the engines read: transposed ones are turned into a copy.
+/// A sparse operand as the CSR that the engines read: transposed ones are copied so.
 template <class T, class I, class O, space S> struct sparse_factor {
-  csr<T, I, O, S> turned;
+  csr<T, I, O, S> transposed;
   csr_view<const T, I, O, S> a;
   sparse_factor(const context<S>& ctx, const matrix_operand<T, I, O, S>& op) {
-    if (op.transposed) turned = transpose(ctx, op.a);
-    a = op.transposed ? std::as_const(turned).view() : op.a;
+    if (op.transposed) transposed = transpose(ctx, op.a);
+    a = op.transposed ? std::as_const(transposed).view() : op.a;
   }
 };
 

@@ -43,16 +43,16 @@ template <class I, class O, space S> struct kept_factor {
   index<std::int64_t> shape{}; ///< of op(A)
   std::int64_t nnz = 0;
   std::uint64_t stamp = 0;
-  std::shared_ptr<const transposed_pattern<I, O, S>> turned; ///< null: A's own rows are read
+  std::shared_ptr<const transposed_pattern<I, O, S>> transposed; ///< null: A's own rows are read
 
   kept_factor() = default;
   template <class T>
   kept_factor(const context<S>& ctx, const char* its_name, const matrix_operand<T, I, O, S>& op)
       : name(its_name), shape{op.rows(), op.cols()}, nnz(op.a.size()) {
     if (op.transposed)
-      turned = std::make_shared<transposed_pattern<I, O, S>>(keep_transposed(ctx, op.a));
+      transposed = std::make_shared<transposed_pattern<I, O, S>>(keep_transposed(ctx, op.a));
   }
-  [[nodiscard]] std::size_t bytes() const { return turned ? turned->bytes() : 0; }
+  [[nodiscard]] std::size_t bytes() const { return transposed ? transposed->bytes() : 0; }
 
   /// Sizes and direction; where entries are is the stamp's matter.
   template <class T> void require(const char* op, const matrix_operand<T, I, O, S>& a) const {
@@ -64,7 +64,7 @@ template <class I, class O, space S> struct kept_factor {
     same("rows", a.rows(), shape.row);
     same("columns", a.cols(), shape.col);
     same("entries", a.a.size(), nnz);
-    if (a.transposed != (turned != nullptr)) throw_other_direction(op, name, a.transposed);
+    if (a.transposed != (transposed != nullptr)) throw_other_direction(op, name, a.transposed);
   }
 };
 
@@ -74,8 +74,8 @@ public:
   factor(const context<S>& ctx, const kept_factor<I, O, S>& kept,
          const matrix_operand<T, I, O, S>& op)
       : a_(op.a) {
-    if (kept.turned == nullptr) return;
-    own_ = regathered<T, I, O, S>(ctx, *kept.turned, op.a.values().data());
+    if (kept.transposed == nullptr) return;
+    own_ = regathered<T, I, O, S>(ctx, *kept.transposed, op.a.values().data());
     a_ = own_.a;
   }
   factor(const factor&) = delete;
@@ -96,7 +96,7 @@ template <class I, class O, class OC, space S> struct product_inspection : inspe
   std::shared_ptr<const kept_analysis> analysis; ///< on a device
 
   [[nodiscard]] std::string explain() const override {
-    const bool l = left.turned != nullptr, r = right.turned != nullptr;
+    const bool l = left.transposed != nullptr, r = right.transposed != nullptr;
     return explain_product(nnz, by_columns, by_columns ? r : l, by_columns ? l : r, bytes());
   }
   [[nodiscard]] std::size_t bytes() const override {
