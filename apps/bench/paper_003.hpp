@@ -2,9 +2,9 @@
 // and long ones in CSR, beside what this machine gives.
 #pragma once
 
+#include "bench/hyb/hyb.hpp"
 #include "bench/suite.hpp"
 #include <lacuna/format/ell_csr.hpp>
-#include <lacuna/op/hyb.hpp>
 #include <lacuna/plan/features.hpp>
 
 namespace lacuna::bench {
@@ -26,6 +26,22 @@ inline ell_csr_options options_for(const spmv_features& f, bool packed_columns) 
   return options;
 }
 
+template <class T, space S> class hyb_product : public prepared {
+public:
+  hyb_product(const context<S>& ctx, const problem<T, S>& p)
+      : ctx_(ctx), p_(p), a_(to_hyb<T, S>(ctx, p.a)) {}
+  void run() override {
+    multiply_hyb<T, S>(ctx_, a_, {p_.x.data(), p_.x.shape().row}, {p_.y.data(), p_.y.shape().row});
+  }
+  [[nodiscard]] std::size_t extra_bytes() const override { return a_.bytes(); }
+  [[nodiscard]] std::size_t format_bytes() const override { return a_.bytes(); }
+
+private:
+  context<S> ctx_;
+  problem<T, S> p_;
+  bench::hyb<T, S> a_;
+};
+
 template <class T, space S> std::vector<contestant<T, S>> contestants(const context<S>& ctx) {
   using M = problem_matrix<T, S>;
   const auto by_paper = [&](const char* name, bool packed_columns) {
@@ -36,8 +52,9 @@ template <class T, space S> std::vector<contestant<T, S>> contestants(const cont
   };
   std::vector<contestant<T, S>> result = {
       csr_contestant<T, S>(csr, role::lacuna_too, {suite::spmv}, ctx, S == space::device)};
-  result.push_back(format_contestant<T, S>(hyb, role::lacuna_too, ctx,
-                                           [](const context<S>& c, M a) { return to_hyb(c, a); }));
+  result.push_back({hyb, role::lacuna_too, {suite::spmv}, [ctx](const problem<T, S>& p) {
+                      return std::make_unique<hyb_product<T, S>>(ctx, p);
+                    }});
   result.push_back(by_paper(thresholds, false));
   result.push_back(by_paper(packed, true));
   result.push_back(planned_contestant<T, S>(planned, role::lacuna, {suite::spmv}, ctx, "ell_csr"));

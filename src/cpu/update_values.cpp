@@ -1,7 +1,6 @@
 // New values for matrices that are kept in another order than CSR's: where an entry goes follows
 // from the row pointers and the format's own structure, so no map is kept and no column is read.
 #include <lacuna/format/ell_csr.hpp>
-#include <lacuna/op/hyb.hpp>
 
 #include <bit>
 #include <cstring>
@@ -212,25 +211,6 @@ void place_in_ell_csr(const host_context& ctx, vector_view<const O> rowptr, cons
   });
 }
 
-template <class T, class I, class O>
-void place_in_hyb(const host_context& ctx, csr_view<const T, I, O> a, hyb_view<T, I, O> to) {
-  const std::int64_t rows = a.shape().row, width = to.width(), stride = to.stride();
-  const O* const rowptr = a.rowptr().data();
-  const T* const values = a.values().data();
-  const auto rest = to.rest();
-  for_each_part(ctx, rows + a.size(), entry_grain, [=](int part, int parts) {
-    const std::int64_t end = first_row(rowptr, rows, part + 1, parts);
-    for (std::int64_t i = first_row(rowptr, rows, part, parts); i < end; ++i) {
-      const std::int64_t first = rowptr[i], length = rowptr[i + 1] - first;
-      const std::int64_t in_ell = std::min(length, width), place = rest.rowptr()[i];
-      for (std::int64_t k = 0; k < in_ell; ++k) to.values()[k * stride + i] = values[first + k];
-      const std::int64_t beyond =
-          std::min<std::int64_t>(length - in_ell, rest.rowptr()[i + 1] - place);
-      std::copy_n(values + first + in_ell, beyond, rest.values().data() + place);
-    }
-  });
-}
-
 void number_entries(const host_context& ctx, vector_view<double> numbers) {
   for_each_range(ctx, numbers.size(), entry_grain, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) numbers[k] = static_cast<double>(k);
@@ -255,9 +235,7 @@ LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template void place_in_ell_csr<T, I, O>(const host_context&, vector_view<const O>, const O*,     \
-                                          vector_view<const T>, ell_csr_view<T, I>);               \
-  template void place_in_hyb<T, I, O>(const host_context&, csr_view<const T, I, O>,                \
-                                      hyb_view<T, I, O>);
+                                          vector_view<const T>, ell_csr_view<T, I>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::cpu

@@ -7,7 +7,6 @@
 // are read by eight threads, four lanes at a time, while the eight before them are stored. Either
 // way they change hands in shared memory.
 #include <lacuna/format/ell_csr.hpp>
-#include <lacuna/op/hyb.hpp>
 
 #include "plan/value_map.hpp"
 #include "gpu/parts/cuda.cuh"
@@ -176,26 +175,6 @@ __global__ void __launch_bounds__(32 * warps_per_block)
   fill_steps(value, at, end, log, steps, mask, first, slice_lanes, buffer);
 }
 
-template <class T, class I, class O>
-__global__ void __launch_bounds__(32 * warps_per_block)
-    fill_hyb_kernel(const csr_view<const T, I, O, space::device> a,
-                    const hyb_view<T, I, O, space::device> to) {
-  __shared__ T buffers[warps_per_block][32 * pitch];
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::int64_t row = thread_index(); // the stride is a multiple of 32: warps are whole
-  if (row >= to.stride()) return;
-  std::int64_t first = 0, end = 0;
-  if (row < a.shape().row) {
-    first = a.rowptr().data()[row];
-    end = a.rowptr().data()[row + 1];
-  }
-  const std::int64_t length = end - first;
-  fill_steps(
-      value_source<T, O>{a.values().data(), nullptr}, first, end, 0, to.width(),
-      [length, lane](std::int64_t k) { return static_cast<unsigned>(k < length) << lane; },
-      to.values().data() + row, to.stride(), buffers[threadIdx.x / 32]);
-}
-
 /// Blocks that give every one of `warps` a warp.
 unsigned blocks_of_warps(std::int64_t warps) {
   return static_cast<unsigned>((warps + warps_per_block - 1) / warps_per_block);
@@ -232,26 +211,6 @@ void place_in_ell_csr(const device_context& ctx, vector_view<const O, space::dev
   check_launch("fill_ell_csr_kernel");
 }
 
-template <class T, class I, class O>
-void place_in_hyb(const device_context& ctx, csr_view<const T, I, O, space::device> a,
-                  hyb_view<T, I, O, space::device> to) {
-  const device_guard guard(ctx.device());
-  if (to.width() > 0 && to.stride() > 0) {
-    fill_hyb_kernel<T, I, O>
-        <<<blocks_of_warps(to.stride() / 32), 32 * warps_per_block, 0, ctx.stream()>>>(a, to);
-    check_launch("fill_hyb_kernel");
-  }
-  const auto rest = to.rest();
-  const std::int64_t rows = a.shape().row, width = to.width();
-  for_each(ctx, rest.size(), "update_values: the rest",
-           [rows, width, rowptr = a.rowptr().data(), values = a.values().data(),
-            starts = rest.rowptr().data(), to = rest.values().data()] __device__(std::int64_t k) {
-             const std::int64_t i = row_of(starts, rows, k);
-             const std::int64_t at = rowptr[i] + width + (k - starts[i]);
-             to[k] = at < rowptr[i + 1] ? load_once(values + at) : T{0};
-           });
-}
-
 void number_entries(const device_context& ctx, vector_view<double, space::device> numbers) {
   const device_guard guard(ctx.device());
   for_each(ctx, numbers.size(), "number_entries",
@@ -282,10 +241,7 @@ LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template void place_in_ell_csr<T, I, O>(                                                         \
       const device_context&, vector_view<const O, space::device>, const O*,                        \
-      vector_view<const T, space::device>, ell_csr_view<T, I, space::device>);                     \
-  template void place_in_hyb<T, I, O>(const device_context&,                                       \
-                                      csr_view<const T, I, O, space::device>,                      \
-                                      hyb_view<T, I, O, space::device>);
+      vector_view<const T, space::device>, ell_csr_view<T, I, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu
