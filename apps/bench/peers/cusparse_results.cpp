@@ -78,8 +78,8 @@ public:
     switch (p_.what) {
     case suite::add: c_ = add(p_.a, p_.b); break;
     case suite::add_t: {
-      matrix turned = transpose(p_.a);
-      c_ = add(p_.a, turned.view());
+      matrix a_transposed = transpose(p_.a);
+      c_ = add(p_.a, a_transposed.view());
       break;
     }
     default: c_ = transpose(p_.a);
