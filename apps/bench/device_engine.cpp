@@ -90,19 +90,19 @@ bool run_on_device(const settings& s, int device, const std::string& why) {
   // primary context, which this makes current for cuSPARSE too.
   require(cudaSetDevice(device), "cudaSetDevice");
   const device_context ctx({.device = device});
-  const device_properties& found = ctx.properties();
-  report out(s, fmt::format("cuda:{} {}", device, found.name), why);
+  const device_properties& properties = ctx.properties();
+  report out(s, fmt::format("cuda:{} {}", device, properties.name), why);
 
   const bool makes_matrices = makes_matrix(s.what);
   rig<space::device> r{ctx,
-                       static_cast<double>(found.l2_bytes),
+                       static_cast<double>(properties.l2_bytes),
                        s.repeat > 0 ? s.repeat : 11,
                        queue_timer(ctx, makes_matrices ? 10e-3 : 0),
                        {}};
   if (makes_matrices && s.repeat == 0) r.most_seconds = 8;
   // Far beyond the L2, and never a large share of the memory.
   const auto bytes =
-      static_cast<std::int64_t>(std::min<std::size_t>(found.memory_bytes / 16, 1u << 30));
+      static_cast<std::int64_t>(std::min<std::size_t>(properties.memory_bytes / 16, 1u << 30));
   r.probes.push_back({"copy", 2 * static_cast<double>(bytes),
                       [&ctx, bytes] { return std::make_unique<copy_probe>(ctx, bytes); }});
   peer_lists<space::device> peers;

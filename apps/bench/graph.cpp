@@ -70,7 +70,7 @@ public:
   void run() override { graph_->launch(ctx_.stream()); }
   [[nodiscard]] std::size_t extra_bytes() const override { return planned_.extra_bytes(); }
   [[nodiscard]] choice explain() const override {
-    return {"the plan, captured", "launches a product: " + std::to_string(graph_->kernels()) +
+    return {"the plan, captured", "launches per product: " + std::to_string(graph_->kernels()) +
                                       ", other nodes: " + std::to_string(graph_->others())};
   }
 

@@ -174,11 +174,11 @@ bool run_io(const settings& s) {
   scipy peer;
   app::print("lacuna-bench io · files · {} threads\n  {} SciPy      {}\n", ctx.threads(),
              peer.is_there() ? "+" : "-", peer.about());
-  json all = {{"lacuna", LACUNA_VERSION},
-              {"suite", "io"},
-              {"threads", ctx.threads()},
-              {"scipy", peer.about()},
-              {"results", json::array()}};
+  json document = {{"lacuna", LACUNA_VERSION},
+                   {"suite", "io"},
+                   {"threads", ctx.threads()},
+                   {"scipy", peer.about()},
+                   {"results", json::array()}};
   bool right = true;
   for (const auto& source : s.matrices.empty() ? set_of(s.size) : choose_matrices(s, s.size)) {
     const matrix a = load(ctx, source);
@@ -193,24 +193,24 @@ bool run_io(const settings& s) {
       }
       right = right && m.right;
       print(ending, m, static_cast<double>(a.bytes()));
-      all["results"].push_back({{"matrix", source.name},
-                                {"ending", ending},
-                                {"file_bytes", m.file_bytes},
-                                {"matrix_bytes", a.bytes()},
-                                {"peak_bytes", m.peak},
-                                {"same", m.right},
-                                {"read", figures(m.read, m.file_bytes)},
-                                {"write", figures(m.write, m.file_bytes)},
-                                {"scipy_read", figures(m.scipy_read, m.file_bytes)},
-                                {"scipy_write", figures(m.scipy_write, m.file_bytes)},
-                                {"page_cache", figures(m.cached, m.file_bytes)},
-                                {"disk", figures(m.disk, m.file_bytes)},
-                                {"disk_write", figures(m.disk_write, m.file_bytes)}});
+      document["results"].push_back({{"matrix", source.name},
+                                     {"ending", ending},
+                                     {"file_bytes", m.file_bytes},
+                                     {"matrix_bytes", a.bytes()},
+                                     {"peak_bytes", m.peak},
+                                     {"same", m.right},
+                                     {"read", figures(m.read, m.file_bytes)},
+                                     {"write", figures(m.write, m.file_bytes)},
+                                     {"scipy_read", figures(m.scipy_read, m.file_bytes)},
+                                     {"scipy_write", figures(m.scipy_write, m.file_bytes)},
+                                     {"page_cache", figures(m.cached, m.file_bytes)},
+                                     {"disk", figures(m.disk, m.file_bytes)},
+                                     {"disk_write", figures(m.disk_write, m.file_bytes)}});
     }
   }
   if (!s.json.empty()) {
     std::ofstream file(s.json);
-    file << all.dump(2) << '\n';
+    file << document.dump(2) << '\n';
     if (!file.flush()) throw failed("cannot write " + s.json);
   }
   return right;

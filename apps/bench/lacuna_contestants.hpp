@@ -71,7 +71,11 @@ public:
     const bool in_place = !p_.transposed() && op_.format() == "csr";
     return op_.bytes() + (in_place ? p_.csr_bytes() : 0);
   }
-  [[nodiscard]] choice explain() const override { return in_words(decision()); }
+  [[nodiscard]] choice explain() const override {
+    if (!p_.transposed()) return in_words(op_.decision());
+    const auto transpose_of_a = transpose(op_.where(), p_.a);
+    return in_words(decide<T, S>(op_.where(), transpose_of_a.view()));
+  }
 
 private:
   [[nodiscard]] const plan_decision& decision() const {
@@ -110,9 +114,10 @@ contestant<T, S> format_contestant(const std::string& name, role plays, const co
                                    Make make) {
   using M = decltype(make(ctx, problem_matrix<T, S>()));
   const auto prepare = [ctx, make](const problem<T, S>& p) -> std::unique_ptr<prepared> {
-    const auto across = p.transposed() ? transpose(ctx, p.a) : csr<T, index_t, offset_t, S>();
+    const auto transpose_of_a =
+        p.transposed() ? transpose(ctx, p.a) : csr<T, index_t, offset_t, S>();
     return std::make_unique<format_product<T, S, M>>(
-        ctx, p, make(ctx, p.transposed() ? across.view() : p.a));
+        ctx, p, make(ctx, p.transposed() ? transpose_of_a.view() : p.a));
   };
   return {name, plays, {suite::spmv, suite::spmv_t}, prepare};
 }

@@ -108,7 +108,7 @@ sources like_parger(size_class size) {
                "TSC_OPF")};
 }
 
-/// Like the fourteen of Williams et al. (paper 003, figure 3) in rows, entries a row and kind of
+/// Like the fourteen of Williams et al. (paper 003, figure 3) in rows, entries per row and kind of
 /// pattern. Nothing generated is much like Economics: its row length, columns at random.
 sources like_williams() {
   const auto like = [](const char* spec, const char* real) {

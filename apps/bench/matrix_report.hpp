@@ -9,7 +9,7 @@ namespace lacuna::bench {
 
 void print_result_table(const measured_problem& p);
 
-/// The end of spgemm: a line a matrix, and the ratios of those that means are made of. Adds
+/// The end of spgemm: one line per matrix, and the ratios of those that means are made of. Adds
 /// "summary" to the JSON object: one element for each precision.
 void print_spgemm_summary(const std::vector<measured_problem>& problems,
                           nlohmann::ordered_json& out);

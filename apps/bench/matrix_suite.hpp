@@ -132,8 +132,8 @@ reference::expected product_with(const csr<T>& a, const csr<T>& b, vector_view<c
 template <class T>
 reference::expected expected_of(suite what, const csr<T>& a, const csr<T>& b,
                                 vector_view<const T> x) {
-  const auto times = [x](const csr<T>& m, bool transposed) {
-    return reference::multiply<T, index_t, offset_t>(m.view(), x, transposed);
+  const auto times = [x](const csr<T>& m, bool is_transposed) {
+    return reference::multiply<T, index_t, offset_t>(m.view(), x, is_transposed);
   };
   if (what == suite::spgemm) return product_with(a, b, x);
   if (what == suite::transpose) return times(a, true);

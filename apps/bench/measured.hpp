@@ -63,11 +63,11 @@ struct measured_problem {
     return nullptr;
   }
   [[nodiscard]] const result* best(role plays) const {
-    const result* found = nullptr;
+    const result* fastest = nullptr;
     for (const auto& r : results)
-      if (r.plays == plays && r.seconds > 0 && (found == nullptr || r.seconds < found->seconds))
-        found = &r;
-    return found;
+      if (r.plays == plays && r.seconds > 0 && (fastest == nullptr || r.seconds < fastest->seconds))
+        fastest = &r;
+    return fastest;
   }
   /// Paper 001's border: means are made of larger products.
   [[nodiscard]] bool in_means() const { return products == 0 || products > 15000; }

@@ -204,14 +204,14 @@ void print_memory(const members& problems, json& out) {
   }
 }
 
-void print_stages(const std::vector<stages>& all, const std::string& values, json& out) {
+void print_stages(const std::vector<stages>& timed, const std::string& values, json& out) {
   app::print("\n  Figure 11: shares of the stages; they wait for each other here\n  {:<30} {:>9} "
              "{:>8} {:>10} {:>7} {:>9} {:>10} {:>7}  {}\n",
              "", "time", "analysis", "bin, count", "count", "allocate", "bin, fill", "fill",
              "rows merged, from tables, heavy");
-  for (const auto& s : all) {
+  for (const auto& s : timed) {
     if (s.values != values) continue;
-    const spgemm_report& f = s.found;
+    const spgemm_report& f = s.report;
     const double whole = f.seconds();
     const auto share = [&](double part) { return 100 * part / whole; };
     app::print(
@@ -246,7 +246,7 @@ void print_slowdowns(const char* title, const char* claim, const members& proble
   app::print("\n  {}\n  {:<30}", title, "");
   for (const auto& w : ways) app::print(" {:>12}", w.label);
   app::print("\n");
-  std::vector<std::vector<double>> all(ways.size());
+  std::vector<std::vector<double>> ratios_of_ways(ways.size());
   for (const auto* p : problems) {
     double best = std::numeric_limits<double>::infinity();
     for (const auto& w : ways)
@@ -258,14 +258,14 @@ void print_slowdowns(const char* title, const char* claim, const members& proble
       app::print(" {:>12}", ratio_text(r == nullptr ? 0 : r->seconds / best));
       if (r == nullptr) continue;
       slowdowns[ways[i].label] = r->seconds / best;
-      if (p->in_means()) all[i].push_back(r->seconds / best);
+      if (p->in_means()) ratios_of_ways[i].push_back(r->seconds / best);
     }
     app::print("\n");
     out.push_back({{"matrix", p->matrix}, {"slowdown", slowdowns}});
   }
   const auto line = [&](const char* name, auto value) {
     app::print("  {:<30}", name);
-    for (const auto& ratios : all)
+    for (const auto& ratios : ratios_of_ways)
       app::print(" {:>12}", ratio_text(ratios.empty() ? 0 : value(ratios)));
     app::print("\n");
   };
@@ -295,10 +295,10 @@ void print_choices(const members& problems, json& out) {
 
 } // namespace
 
-void print(const std::vector<measured_problem>& problems, const std::vector<stages>& all,
+void print(const std::vector<measured_problem>& problems, const std::vector<stages>& timed,
            bool device, json& out) {
-  const bool timed =
-      std::ranges::any_of(all, [](const stages& s) { return s.found.seconds() > 0; });
+  const bool has_times =
+      std::ranges::any_of(timed, [](const stages& s) { return s.report.seconds() > 0; });
   out["paper"] = json::array();
   for (const auto& group : groups_of(problems)) {
     members in_group;
@@ -313,11 +313,11 @@ void print(const std::vector<measured_problem>& problems, const std::vector<stag
     print_statistics(in_group, figures["statistics"]);
     print_standings(in_group, figures["contestants"]);
     print_memory(in_group, figures["memory"]);
-    if (timed) print_stages(all, group, figures["stages"]);
+    if (has_times) print_stages(timed, group, figures["stages"]);
     if (device) print_choices(in_group, figures);
     out["paper"].push_back(figures);
   }
-  if (!timed) app::print("\n  Figure 11, the stages, is a device's alone.\n");
+  if (!has_times) app::print("\n  Figure 11, the stages, is a device's alone.\n");
   if (!device)
     app::print("  Figures 12 to 14, accumulators, lanes and balancing, are a device's alone.\n");
 }

@@ -20,7 +20,7 @@ inline constexpr const char *hash_tables = "Lacuna: hash tables", *lanes_32 = "L
 /// Where the time of one product went; of several the one with the median sum.
 struct stages {
   std::string matrix, values;
-  spgemm_report found;
+  spgemm_report report;
 };
 
 template <class T> std::vector<contestant<T, space::device>> variants(const device_context& ctx) {
@@ -50,19 +50,19 @@ template <class T> std::vector<contestant<T, space::device>> variants(const devi
 
 template <class T, space S>
 spgemm_report time_stages(const result_stage<T, S>& on, const context<S>& ctx) {
-  std::vector<spgemm_report> found(5);
-  for (auto& each : found) {
+  std::vector<spgemm_report> reports(5);
+  for (auto& each : reports) {
     spgemm_options options;
     options.report = &each;
     (void)multiply(ctx, on.a(), on.b(), options);
   }
-  const auto middle = found.begin() + 2;
-  std::ranges::nth_element(found, middle, {}, &spgemm_report::seconds);
+  const auto middle = reports.begin() + 2;
+  std::ranges::nth_element(reports, middle, {}, &spgemm_report::seconds);
   return *middle;
 }
 
 /// Prints the tables, and adds "paper" to the JSON object.
-void print(const std::vector<measured_problem>& problems, const std::vector<stages>& all,
+void print(const std::vector<measured_problem>& problems, const std::vector<stages>& timed,
            bool device, nlohmann::ordered_json& out);
 
 } // namespace paper_001

@@ -79,12 +79,12 @@ void print_claims(bool device) {
                "95.7 % over CSR5 on Rome; irregular: 11.8 and 65.1 %\n");
 }
 
-void print_costs(const std::vector<costs>& all, bool device, json& out) {
+void print_costs(const std::vector<costs>& costs_of_matrices, bool device, json& out) {
   app::print("\nPre-processing, in products with csr\n  {:<30} {:>5} {:>10} {:>10}", "", "",
              "to csr_k 2", "to csr_k 3");
   if (!device) app::print(" {:>10} {:>10} {:>10}", "RCM", "Band-k, 2", "permuting");
   app::print("\n");
-  for (const costs& c : all) {
+  for (const costs& c : costs_of_matrices) {
     const auto products = [&](double seconds) {
       return seconds > 0 && c.csr_product > 0 ? fmt::format("{:.1f}", seconds / c.csr_product)
                                               : std::string("-");
@@ -188,7 +188,7 @@ std::vector<csr_k_sizes> grid_for(int k, bool full) {
   return result;
 }
 
-void print(const std::vector<measured_problem>& problems, const findings& found, bool device,
+void print(const std::vector<measured_problem>& problems, const findings& results, bool device,
            json& out) {
   out["paper"] = {{"classes", json::array()},
                   {"costs", json::array()},
@@ -206,12 +206,12 @@ void print(const std::vector<measured_problem>& problems, const findings& found,
     paper["classes"].push_back(classes);
   }
   print_claims(device);
-  print_costs(found.cost, device, paper["costs"]);
+  print_costs(results.cost, device, paper["costs"]);
   app::print("\nSizes of super-rows, GFLOP/s\n");
-  for (const auto& s : found.sweeps) print_sweep(s, paper["sweeps"]);
+  for (const auto& s : results.sweeps) print_sweep(s, paper["sweeps"]);
   if (device) return;
   app::print("\nThreads, GFLOP/s\n");
-  for (const auto& s : found.scalings) print_scaling(s, paper["scaling"]);
+  for (const auto& s : results.scalings) print_scaling(s, paper["scaling"]);
 }
 
 } // namespace lacuna::bench::paper_004

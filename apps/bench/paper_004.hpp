@@ -47,7 +47,7 @@ std::string name_of(const csr_k_sizes& sizes);
 std::vector<csr_k_sizes> grid_for(int k, bool full);
 
 /// Prints the tables, and adds "paper" to the JSON object.
-void print(const std::vector<measured_problem>& problems, const findings& found, bool device,
+void print(const std::vector<measured_problem>& problems, const findings& results, bool device,
            nlohmann::ordered_json& out);
 
 /// CSR-k with rows in their order.
@@ -142,7 +142,7 @@ void run_paper_004(const rig<S>& r, const host_context& host, const settings& s,
                    report& out) {
   using namespace paper_004;
   constexpr bool device = S == space::device;
-  findings found;
+  findings results;
   for_each_matrix(r, host, s, sources, out, [&]<class T>(const stage<T, S>& on) {
     auto others = peers.template contestants<T>();
     std::erase_if(others, [](const auto& each) { return each.plays != role::peer; });
@@ -161,18 +161,18 @@ void run_paper_004(const rig<S>& r, const host_context& host, const settings& s,
     if (const result* rows = m.find(csr)) cost.csr_product = rows->seconds;
     if (const result* two = m.find(k2)) cost.convert_2 = two->prepare_seconds;
     if (const result* three = m.find(k3)) cost.convert_3 = three->prepare_seconds;
-    found.cost.push_back(cost);
+    results.cost.push_back(cost);
     out.add(m);
-    if (!found.wants(m)) return;
+    if (!results.wants(m)) return;
     out.progress(m.matrix + ": sizes of super-rows …");
-    found.sweeps.push_back(sweep_sizes<T, S>(r.ctx, s, on));
-    out.judge(found.sweeps.back().m);
+    results.sweeps.push_back(sweep_sizes<T, S>(r.ctx, s, on));
+    out.judge(results.sweeps.back().m);
     if constexpr (!device) {
       out.progress(m.matrix + ": threads …");
-      found.scalings.push_back(sweep_threads<T>(r, s, host, on));
+      results.scalings.push_back(sweep_threads<T>(r, s, host, on));
     }
   });
-  paper_004::print(out.problems(), found, device, out.figures());
+  paper_004::print(out.problems(), results, device, out.figures());
 }
 
 } // namespace lacuna::bench

@@ -61,10 +61,10 @@ void print_published(const std::vector<measured_problem>& problems, const std::s
   std::vector<double> over_codes, over_all;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const auto& p : problems) {
-    const auto found =
+    const auto published =
         std::ranges::find_if(table, [&](const figures& f) { return p.matrix == f.matrix; });
     const result* const plan = p.best(role::lacuna);
-    if (found == table.end() || plan == nullptr || p.values != "f64") continue;
+    if (published == table.end() || plan == nullptr || p.values != "f64") continue;
     if (rows.empty()) {
       app::print("\n{}\n", wrapped(fmt::format("Published: {}", source)));
       app::print("  {:<34} {:>8} {:>14} {:>6} {:>6} {:>14} {:>10} {:>11} {:>13}\n", "", "Lacuna",
@@ -72,20 +72,21 @@ void print_published(const std::vector<measured_problem>& problems, const std::s
                  "over them all");
     }
     const double ours = p.gflops(*plan);
-    over_codes.push_back(ours / found->best());
-    over_all.push_back(ours / found->best_of_all());
-    app::print("  {:<34} {:>8.0f} {:>14} {:>6} {:>6} {:>14} {:>10.0f} {:>9.2f} x {:>11.2f} x\n",
-               p.matrix, ours, number(found->cusparse), number(found->dasp), number(found->csr5),
-               found->sketch > 0 ? fmt::format("{} {:.0f}", found->sketch_name, found->sketch)
-                                 : "-",
-               found->best(), over_codes.back(), over_all.back());
+    over_codes.push_back(ours / published->best());
+    over_all.push_back(ours / published->best_of_all());
+    app::print(
+        "  {:<34} {:>8.0f} {:>14} {:>6} {:>6} {:>14} {:>10.0f} {:>9.2f} x {:>11.2f} x\n", p.matrix,
+        ours, number(published->cusparse), number(published->dasp), number(published->csr5),
+        published->sketch > 0 ? fmt::format("{} {:.0f}", published->sketch_name, published->sketch)
+                              : "-",
+        published->best(), over_codes.back(), over_all.back());
     rows.push_back({{"matrix", p.matrix},
                     {"gflops", ours},
-                    {"cusparse", found->cusparse},
-                    {"dasp", found->dasp},
-                    {"csr5", found->csr5},
-                    {"sketch", found->sketch},
-                    {"best_code", found->best()},
+                    {"cusparse", published->cusparse},
+                    {"dasp", published->dasp},
+                    {"csr5", published->csr5},
+                    {"sketch", published->sketch},
+                    {"best_code", published->best()},
                     {"ratio_to_best_code", over_codes.back()},
                     {"ratio_to_best_of_all", over_all.back()}});
   }

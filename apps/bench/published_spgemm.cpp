@@ -52,27 +52,27 @@ void print_published_spgemm(const std::vector<measured_problem>& problems,
   std::vector<double> over_cusparse, over_best;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const auto& p : problems) {
-    const auto found =
+    const auto published =
         std::ranges::find_if(table, [&](const figures& f) { return p.matrix == f.matrix; });
     const result* const ours = p.best(role::lacuna);
-    if (found == table.end() || ours == nullptr || p.values != "f64") continue;
+    if (published == table.end() || ours == nullptr || p.values != "f64") continue;
     if (rows.empty()) {
       app::print("\n{}\n", wrapped(fmt::format("Published: {}", source)));
       app::print("  {:<40} {:>8} {:>9} {:>7} {:>9} {:>10} {:>14} {:>14}\n", "", "Lacuna",
                  "cuSPARSE", "spECK", "OpSparse", "MH-SpGEMM", "over cuSPARSE", "over the best");
     }
     const double gflops = p.gflops(*ours);
-    over_cusparse.push_back(gflops / found->cusparse);
-    over_best.push_back(gflops / found->best());
+    over_cusparse.push_back(gflops / published->cusparse);
+    over_best.push_back(gflops / published->best());
     app::print("  {:<40} {:>8.1f} {:>9} {:>7} {:>9} {:>10} {:>12.2f} x {:>12.2f} x\n", p.matrix,
-               gflops, found->cusparse, found->speck, found->opsparse, found->mh_spgemm,
-               over_cusparse.back(), over_best.back());
+               gflops, published->cusparse, published->speck, published->opsparse,
+               published->mh_spgemm, over_cusparse.back(), over_best.back());
     rows.push_back({{"matrix", p.matrix},
                     {"gflops", gflops},
-                    {"cusparse", found->cusparse},
-                    {"speck", found->speck},
-                    {"opsparse", found->opsparse},
-                    {"mh_spgemm", found->mh_spgemm},
+                    {"cusparse", published->cusparse},
+                    {"speck", published->speck},
+                    {"opsparse", published->opsparse},
+                    {"mh_spgemm", published->mh_spgemm},
                     {"ratio_to_cusparse", over_cusparse.back()},
                     {"ratio_to_best", over_best.back()}});
   }

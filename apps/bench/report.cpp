@@ -98,7 +98,7 @@ std::string wrapped(std::string text) {
 void print_heading(const measured_problem& p) {
   const double mean =
       static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(p.rows, 1));
-  app::print("\n{}{} · {} · {} x {}, {} entries, {:.1f} a row, {} at most, {} · {} to move{}\n",
+  app::print("\n{}{} · {} · {} x {}, {} entries, {:.1f} per row, {} at most, {} · {} to move{}\n",
              p.matrix, p.stands_for.empty() ? "" : fmt::format(" (like {})", p.stands_for),
              group_of(p), human_count(p.rows), human_count(p.cols), human_count(p.nnz), mean,
              human_count(p.longest_row), p.regular() ? "regular" : "irregular",

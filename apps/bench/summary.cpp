@@ -39,12 +39,12 @@ std::string listed(const std::vector<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-void print_overview(const std::vector<outcome>& all) {
+void print_overview(const std::vector<outcome>& outcomes) {
   const auto row = [](const auto&... cell) {
     app::print("  {:<34.34} {:<22} {:>8} {:>6} {:>22} {:>25} {:>6} {:>7}\n", cell...);
   };
   row("", "plan", "GFLOP/s", "limit", "best peer", "best candidate", "memory", "made in");
-  for (const auto& o : all)
+  for (const auto& o : outcomes)
     row(o.p->matrix, o.plan->chose.format, fmt::format("{:.2f}", o.p->gflops(*o.plan)),
         fmt::format("{:.0f} %", 100 * o.to_limit()),
         o.peer ? fmt::format("{:.2f} x {}", o.to_peer(), o.peer->name) : "-",
@@ -54,11 +54,11 @@ void print_overview(const std::vector<outcome>& all) {
 }
 
 /// Geometric means over the best peer, the worst, and who is below it.
-void print_peers(const std::vector<outcome>& all, json& out) {
+void print_peers(const std::vector<outcome>& outcomes, json& out) {
   std::vector<double> ratios, regular, irregular;
   std::vector<std::string> below;
   const outcome* worst = nullptr;
-  for (const auto& o : all) {
+  for (const auto& o : outcomes) {
     if (o.peer == nullptr) continue;
     ratios.push_back(o.to_peer());
     (o.p->regular() ? regular : irregular).push_back(o.to_peer());
@@ -86,29 +86,29 @@ void print_peers(const std::vector<outcome>& all, json& out) {
 }
 
 /// How good the choice was; only a run of all formats can tell.
-void print_choice(const std::vector<outcome>& all, json& out) {
+void print_choice(const std::vector<outcome>& outcomes, json& out) {
   std::vector<std::string> missed;
-  for (const auto& o : all)
+  for (const auto& o : outcomes)
     if (o.candidate != nullptr && 1.1 * o.to_candidate() < 1) missed.push_back(o.p->matrix);
-  const auto good = all.size() - missed.size();
-  const double share = static_cast<double>(good) / static_cast<double>(all.size());
+  const auto good = outcomes.size() - missed.size();
+  const double share = static_cast<double>(good) / static_cast<double>(outcomes.size());
   app::print("{}\n", wrapped(fmt::format(
                          "  choice within 10 % of the best candidate: {} of {} ({:.0f} %); not: {}",
-                         good, all.size(), 100 * share, listed(missed))));
+                         good, outcomes.size(), 100 * share, listed(missed))));
   out.update({{"choice_within_10_percent", share}, {"choice_missed", missed}});
 }
 
-void print_memory(const std::vector<outcome>& all, json& out) {
-  const auto most = std::ranges::max_element(all, {}, &outcome::memory);
+void print_memory(const std::vector<outcome>& outcomes, json& out) {
+  const auto most = std::ranges::max_element(outcomes, {}, &outcome::memory);
   app::print("  memory of a plan: at most {:.2f} x CSR's, on {}\n", most->memory(),
              most->p->matrix);
   out.update({{"largest_memory_ratio", most->memory()}, {"largest_memory", most->p->matrix}});
 }
 
-void print_large(const std::vector<outcome>& all, json& out) {
+void print_large(const std::vector<outcome>& outcomes, json& out) {
   json shares = json::object();
   std::vector<std::string> texts;
-  for (const auto& o : all)
+  for (const auto& o : outcomes)
     if (o.p->matrix_bytes > large_bytes) {
       shares[o.p->matrix] = o.to_limit();
       texts.push_back(fmt::format("{} {:.0f} %", o.p->matrix, 100 * o.to_limit()));
@@ -123,20 +123,20 @@ void print_large(const std::vector<outcome>& all, json& out) {
 void print_summary(const std::vector<measured_problem>& problems, bool every_format, json& out) {
   out["summary"] = json::array();
   for (const auto& group : groups_of(problems)) {
-    std::vector<outcome> all;
+    std::vector<outcome> outcomes;
     for (const auto& p : problems) {
       const result* const plan = p.best(role::lacuna);
       if (group_of(p) == group && plan != nullptr)
-        all.push_back({&p, plan, p.best(role::peer), p.best(role::candidate)});
+        outcomes.push_back({&p, plan, p.best(role::peer), p.best(role::candidate)});
     }
-    if (all.empty()) continue;
+    if (outcomes.empty()) continue;
     app::print("\nPlans, {}\n", group);
-    print_overview(all);
-    json summary = {{"group", group}, {"count", all.size()}};
-    print_peers(all, summary);
-    if (every_format) print_choice(all, summary);
-    print_memory(all, summary);
-    print_large(all, summary);
+    print_overview(outcomes);
+    json summary = {{"group", group}, {"count", outcomes.size()}};
+    print_peers(outcomes, summary);
+    if (every_format) print_choice(outcomes, summary);
+    print_memory(outcomes, summary);
+    print_large(outcomes, summary);
     out["summary"].push_back(summary);
   }
 }

@@ -1,4 +1,4 @@
-// The end of spmv and spmv-t: a line a matrix about the plan, and the figures that judge it.
+// The end of spmv and spmv-t: one line per matrix about the plan, and the figures that judge it.
 #pragma once
 
 #include <nlohmann/json.hpp>

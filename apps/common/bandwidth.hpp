@@ -21,7 +21,7 @@ bandwidth_probe make_probe(const host_context& ctx);
 /// up to 512 MiB.
 bandwidth_probe make_probe(const device_context& ctx);
 
-/// Bytes a second: the median of a few runs, about a quarter of a second on a host.
+/// Bytes per second: the median of a few runs, about a quarter of a second on a host.
 template <space S> double measure_bandwidth(const context<S>& ctx);
 
 } // namespace lacuna::app

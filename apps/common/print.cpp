@@ -37,10 +37,10 @@ bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 /// Every character beyond ASCII that we print.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 20> in_ascii = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 21> in_ascii = {
     {{"µ", "u"},   {"±", "+-"}, {"→", "->"}, {"ᵀ", "^T"}, {"²", "^2"}, {"³", "^3"}, {"×", "x"},
      {"…", "..."}, {"✓", "ok"}, {"✗", "!!"}, {"│", "|"},  {"█", "#"},  {"▉", "#"},  {"▊", "#"},
-     {"▋", "#"},   {"▌", "#"},  {"▍", "."},  {"▎", "."},  {"▏", "."},  {"–", "-"}}};
+     {"▋", "#"},   {"▌", "#"},  {"▍", "."},  {"▎", "."},  {"▏", "."},  {"–", "-"},  {"·", "-"}}};
 
 /// A pipe without a reader must not kill for a message.
 class no_sigpipe {

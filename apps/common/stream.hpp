@@ -9,7 +9,7 @@ namespace lacuna::app {
 
 enum class pass { triad, copy };
 
-/// a = b + 3 c (24 bytes an element) or a = b (16). As in STREAM the read of a line before it is
+/// a = b + 3 c (24 bytes per element) or a = b (16). As in STREAM the read of a line before it is
 /// written is not counted.
 class stream_arrays {
 public:

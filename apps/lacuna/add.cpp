@@ -43,17 +43,17 @@ outcome add_on(const context<S>& ctx, const settings& s, const csr<T, I, O>& a,
   auto result = s.transposed ? sum(scaled(s.alpha, a_there), scaled(s.beta, transposed(b_there)))
                              : sum(scaled(s.alpha, a_there), scaled(s.beta, b_there));
   ctx.synchronize();
-  outcome found;
-  found.seconds = watch.seconds();
-  found.peak_bytes = memory(S).peak;
+  outcome measured;
+  measured.seconds = watch.seconds();
+  measured.peak_bytes = memory(S).peak;
   if constexpr (S == space::host)
     c = std::move(result);
   else
     c = copy_to(host_context(), result);
-  found.rows = c.shape().row;
-  found.cols = c.shape().col;
-  found.entries = c.size();
-  return found;
+  measured.rows = c.shape().row;
+  measured.cols = c.shape().col;
+  measured.entries = c.size();
+  return measured;
 }
 
 /// What A's and B's files say that C may have kept.
@@ -73,10 +73,10 @@ template <class OC, class T, class I, class O, space S>
 outcome add_and_write(const options& o, const context<S>& ctx, const settings& s,
                       const csr<T, I, O>& a, const csr<T, I, O>& b, const io::file_info& about) {
   csr<T, I, OC> c;
-  const outcome found = add_on<OC>(ctx, s, a, b, c);
+  const outcome measured = add_on<OC>(ctx, s, a, b, c);
   if (!s.output.empty())
     write_like(o, host_context({o.threads}), s.output, std::as_const(c).view(), about, s.general);
-  return found;
+  return measured;
 }
 
 std::string in_words(const settings& s) {
@@ -86,7 +86,7 @@ std::string in_words(const settings& s) {
   return term(s.alpha, s.a) + " + " + term(s.beta, s.b) + (s.transposed ? "^T" : "");
 }
 
-void report(const options& o, const settings& s, const outcome& found, const std::string& device,
+void report(const options& o, const settings& s, const outcome& measured, const std::string& device,
             const std::string& where) {
   if (o.json)
     return print_json({{"command", "add"},
@@ -96,20 +96,20 @@ void report(const options& o, const settings& s, const outcome& found, const std
                        {"alpha", s.alpha},
                        {"beta", s.beta},
                        {"transpose_b", s.transposed},
-                       {"rows", found.rows},
-                       {"cols", found.cols},
-                       {"nnz", found.entries},
+                       {"rows", measured.rows},
+                       {"cols", measured.cols},
+                       {"nnz", measured.entries},
                        {"products", 0},
-                       {"seconds", found.seconds},
-                       {"peak_bytes", found.peak_bytes},
+                       {"seconds", measured.seconds},
+                       {"peak_bytes", measured.peak_bytes},
                        {"device", device}});
   if (o.quiet && s.output.empty())
-    print("{} entries in {}\n", found.entries, human_seconds(found.seconds));
+    print("{} entries in {}\n", measured.entries, human_seconds(measured.seconds));
   talk(o, s.output)("{}{}: {}; added in {} on {}, {} at most\n", in_words(s),
                     s.output.empty() ? "" : " -> " + shown(s.output),
-                    human_shape(found.rows, found.cols, found.entries),
-                    human_seconds(found.seconds), where,
-                    human_bytes(static_cast<double>(found.peak_bytes)));
+                    human_shape(measured.rows, measured.cols, measured.entries),
+                    human_seconds(measured.seconds), where,
+                    human_bytes(static_cast<double>(measured.peak_bytes)));
 }
 
 int run(const options& o, const settings& s) {
@@ -122,7 +122,7 @@ int run(const options& o, const settings& s) {
       const auto left = load_matrix<T>(host, s.a, s.read, shows_progress(o));
       const auto right = load_matrix<T>(host, s.b, s.read, shows_progress(o));
       const io::file_info about = common(s, left.about, right.about);
-      const outcome found = naming(s.a + " + " + s.b, [&] {
+      const outcome measured = naming(s.a + " + " + s.b, [&] {
         return with_like_widths(host, left.matrix, right.matrix, [&](const auto& a, const auto& b) {
           using O = typename std::remove_cvref_t<decltype(a)>::offset_type;
           if (!fits<O>(std::int64_t{a.size()} + b.size()))
@@ -130,7 +130,7 @@ int run(const options& o, const settings& s) {
           return add_and_write<O>(o, ctx, s, a, b, about);
         });
       });
-      report(o, s, found, engine_name(ctx), engine_text(ctx));
+      report(o, s, measured, engine_name(ctx), engine_text(ctx));
       return static_cast<int>(exit_done);
     });
   });

@@ -80,10 +80,10 @@ io::write_options kept(const host_context& ctx, csr_view<const T, I, O> a,
   result.comment = from.comment;
   if (general || from.structure == io::symmetry::general) return result;
   // The real part or the absolute value of a complex matrix may have another symmetry than it.
-  const symmetry_found found = find_symmetry(ctx, a);
-  if (from.structure == io::symmetry::skew_symmetric && found.skew_symmetric)
+  const symmetry_found symmetry = find_symmetry(ctx, a);
+  if (from.structure == io::symmetry::skew_symmetric && symmetry.skew_symmetric)
     result.structure = io::symmetry::skew_symmetric;
-  else if (found.symmetric)
+  else if (symmetry.symmetric)
     result.structure = io::symmetry::symmetric;
   return result;
 }

@@ -182,7 +182,7 @@ private:
   void measure(const char* name, double bytes, Run run, Error error, bool is_exact) {
     run();
     ctx_.synchronize();
-    const double found = error();
+    const double worst = error();
     std::vector<double> seconds;
     for (int i = 0; i < 5; ++i) {
       const stopwatch watch;
@@ -190,7 +190,7 @@ private:
       ctx_.synchronize();
       seconds.push_back(watch.seconds());
     }
-    log_.step(name, median(seconds), bytes, found, is_exact);
+    log_.step(name, median(seconds), bytes, worst, is_exact);
   }
   template <class Run, class Error>
   void numeric(const char* name, double bytes, Run run, Error error) {

@@ -101,10 +101,10 @@ void add_help(CLI::App& cli, action& chosen) {
     chosen = [&cli, which] {
       const CLI::App* about = &cli;
       if (!which->empty()) {
-        const auto all = cli.get_subcommands({});
-        const auto found = std::ranges::find(all, *which, &CLI::App::get_name);
-        if (found == all.end()) throw_no_command(cli, *which);
-        about = *found;
+        const auto commands = cli.get_subcommands({});
+        const auto named = std::ranges::find(commands, *which, &CLI::App::get_name);
+        if (named == commands.end()) throw_no_command(cli, *which);
+        about = *named;
       }
       // Asked of the program itself, CLI11 would print the help of the command at hand: `help`.
       print_text(stdout, about->get_formatter()->make_help(

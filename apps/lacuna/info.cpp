@@ -171,11 +171,11 @@ int run(const options& o, const settings& s) {
   const host_context ctx = host_only(o);
   return with_values(o.values, [&](auto zero) {
     const auto loaded = load_matrix<decltype(zero)>(ctx, s.matrix, s.read, shows_progress(o));
-    const facts_found found = naming(s.matrix, [&] { return find_facts(ctx, loaded.matrix); });
+    const facts_found facts = naming(s.matrix, [&] { return find_facts(ctx, loaded.matrix); });
     if (o.json)
-      print_json(as_json(loaded.about, found));
+      print_json(as_json(loaded.about, facts));
     else
-      print_text(o, loaded.about, found);
+      print_text(o, loaded.about, facts);
     return static_cast<int>(exit_done);
   });
 }

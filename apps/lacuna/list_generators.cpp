@@ -9,11 +9,11 @@ namespace lacuna::app {
 
 int list_generators(const options& o) {
   json list = json::array();
-  const auto all = gen::generators();
+  const auto generators = gen::generators();
   std::size_t width = 0;
-  for (const auto& g : all) width = std::max(width, g.name.size());
+  for (const auto& g : generators) width = std::max(width, g.name.size());
   if (!o.json && !o.quiet) print("Generated matrices: gen:NAME or gen:NAME:key=value,...\n\n");
-  for (const auto& g : all) {
+  for (const auto& g : generators) {
     list.push_back({{"name", g.name},
                     {"parameters", g.parameters},
                     {"summary", g.summary},

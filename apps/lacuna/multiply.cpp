@@ -40,9 +40,9 @@ struct outcome {
   }
 };
 
-/// Calls f with the operand, transposed or not.
-template <class A, class F> auto with_operand(bool transposes, const A& a, F&& f) {
-  return transposes ? f(transposed(a)) : f(a);
+/// Calls f with the operand, turned or not.
+template <class A, class F> auto with_operand(bool is_transposed, const A& a, F&& f) {
+  return is_transposed ? f(transposed(a)) : f(a);
 }
 
 /// Offsets of C have 64 bits: nothing is too large but memory.
@@ -55,11 +55,11 @@ outcome multiply_on(const options& o, const context<S>& ctx, const settings& s,
   const spgemm_options how{.memory_limit = s.memory_limit,
                            .method = s.method,
                            .order = s.relaxed ? spgemm_order::relaxed : spgemm_order::of_a};
-  outcome found;
+  outcome measured;
   with_operand(s.transpose_a, a_there, [&](const auto& left) {
     with_operand(s.transpose_b, b_there, [&](const auto& right) {
       const spgemm_estimate before = estimate(ctx, left, right);
-      found.products = before.products;
+      measured.products = before.products;
       for (int i = 0; i < s.times; ++i) {
         c = {};
         ctx.synchronize();
@@ -70,27 +70,27 @@ outcome multiply_on(const options& o, const context<S>& ctx, const settings& s,
         } else {
           auto made = multiply_wide(ctx, left, right, how);
           ctx.synchronize();
-          found.seconds.push_back(watch.seconds());
+          measured.seconds.push_back(watch.seconds());
           if constexpr (S == space::host)
             c = std::move(made);
           else if (i + 1 == s.times)
             c = copy_to(host, made);
         }
-        if (s.memory_limit != 0) found.seconds.push_back(watch.seconds());
-        found.peak_bytes = memory(S).peak;
+        if (s.memory_limit != 0) measured.seconds.push_back(watch.seconds());
+        measured.peak_bytes = memory(S).peak;
       }
     });
   });
   if (s.verify)
     with_operand(s.transpose_a, a, [&](const auto& left) {
       with_operand(s.transpose_b, b, [&](const auto& right) {
-        found.check = verify_product(host, 1, left, right, c, o.seed);
+        measured.check = verify_product(host, 1, left, right, c, o.seed);
       });
     });
-  found.rows = c.shape().row;
-  found.cols = c.shape().col;
-  found.entries = c.size();
-  return found;
+  measured.rows = c.shape().row;
+  measured.cols = c.shape().col;
+  measured.entries = c.size();
+  return measured;
 }
 
 /// Whole numbers stay whole; a product has no symmetry that a file could tell.
@@ -108,10 +108,10 @@ std::string in_words(const settings& s) {
          (s.transpose_b ? "^T" : "");
 }
 
-void report(const options& o, const settings& s, const outcome& found, const std::string& device,
+void report(const options& o, const settings& s, const outcome& measured, const std::string& device,
             const std::string& where) {
-  const double seconds = found.median();
-  const double rate = seconds > 0 ? 2 * static_cast<double>(found.products) / seconds : 0;
+  const double seconds = measured.median();
+  const double rate = seconds > 0 ? 2 * static_cast<double>(measured.products) / seconds : 0;
   if (o.json)
     return print_json({{"command", "multiply"},
                        {"matrix", s.a},
@@ -121,26 +121,27 @@ void report(const options& o, const settings& s, const outcome& found, const std
                        {"transpose_b", s.transpose_b},
                        {"method", name_of(s.method)},
                        {"times", s.times},
-                       {"rows", found.rows},
-                       {"cols", found.cols},
-                       {"nnz", found.entries},
-                       {"products", found.products},
+                       {"rows", measured.rows},
+                       {"cols", measured.cols},
+                       {"nnz", measured.entries},
+                       {"products", measured.products},
                        {"seconds", seconds},
                        {"gflops", rate * 1e-9},
-                       {"peak_bytes", found.peak_bytes},
-                       {"verify_error", s.verify ? json(found.check.worst) : json()},
+                       {"peak_bytes", measured.peak_bytes},
+                       {"verify_error", s.verify ? json(measured.check.worst) : json()},
                        {"device", device}});
   if (o.quiet && s.output.empty())
-    print("{} entries in {}\n", found.entries, human_seconds(seconds));
+    print("{} entries in {}\n", measured.entries, human_seconds(seconds));
   const talk say(o, s.output);
   say("{}{}: {} from {} products\n", in_words(s), s.output.empty() ? "" : " -> " + shown(s.output),
-      human_shape(found.rows, found.cols, found.entries), human_count(found.products));
+      human_shape(measured.rows, measured.cols, measured.entries), human_count(measured.products));
   say("{}{} on {}, {:.2f} GFLOP/s, {} at most\n", s.times > 1 ? "median " : "",
       human_seconds(seconds), where, rate * 1e-9,
-      human_bytes(static_cast<double>(found.peak_bytes)));
+      human_bytes(static_cast<double>(measured.peak_bytes)));
   if (s.verify)
-    say("{} largest error {:.3g} of its bound{}\n", found.check.ok ? "✓" : "✗", found.check.worst,
-        found.check.ok ? "" : fmt::format(", in row {}", found.check.row));
+    say("{} largest error {:.3g} of its bound{}\n", measured.check.ok ? "✓" : "✗",
+        measured.check.worst,
+        measured.check.ok ? "" : fmt::format(", in row {}", measured.check.row));
 }
 
 int run(const options& o, const settings& s) {
@@ -152,7 +153,7 @@ int run(const options& o, const settings& s) {
       const host_context host({o.threads});
       const auto left = load_matrix<T>(host, s.a, s.read, shows_progress(o));
       const auto right = load_matrix<T>(host, s.b, s.read, shows_progress(o));
-      const outcome found = naming(s.a + " times " + s.b, [&] {
+      const outcome measured = naming(s.a + " times " + s.b, [&] {
         return with_like_widths(host, left.matrix, right.matrix, [&](const auto& a, const auto& b) {
           using M = std::remove_cvref_t<decltype(a)>;
           csr<T, typename M::index_type, std::int64_t> c;
@@ -163,8 +164,8 @@ int run(const options& o, const settings& s) {
           return made;
         });
       });
-      report(o, s, found, engine_name(ctx), engine_text(ctx));
-      return static_cast<int>(found.check.ok ? exit_done : exit_failed);
+      report(o, s, measured, engine_name(ctx), engine_text(ctx));
+      return static_cast<int>(measured.check.ok ? exit_done : exit_failed);
     });
   });
 }

@@ -7,7 +7,8 @@ namespace {
 
 constexpr int first = ' ', last = '~', columns = 5;
 
-/// Letters of 5 x 7 dots with a line below for descenders: a byte a column, its lowest bit on top.
+/// Letters of 5 x 7 dots with a line below for descenders: one byte per column, its lowest bit on
+/// top.
 constexpr std::uint8_t font[last - first + 1][columns] = {
     {0x00, 0x00, 0x00, 0x00, 0x00}, //
     {0x00, 0x00, 0x5f, 0x00, 0x00}, // !

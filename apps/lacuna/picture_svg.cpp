@@ -52,12 +52,12 @@ std::array<lines, levels> find_lines(const density_grid& grid, double gap) {
   };
   for (std::int64_t y = 0; y < grid.height; ++y)
     for (std::int64_t x = 0, end = 0; x < grid.width; x = end) {
-      const int here = level(y, x);
-      for (end = x + 1; gap == 0 && end < grid.width && level(y, end) == here;) ++end;
-      if (here >= 0)
-        result[static_cast<std::size_t>(here)].add(static_cast<double>(x) + gap / 2,
-                                                   static_cast<double>(y),
-                                                   static_cast<double>(end - x) - gap);
+      const int shade = level(y, x);
+      for (end = x + 1; gap == 0 && end < grid.width && level(y, end) == shade;) ++end;
+      if (shade >= 0)
+        result[static_cast<std::size_t>(shade)].add(static_cast<double>(x) + gap / 2,
+                                                    static_cast<double>(y),
+                                                    static_cast<double>(end - x) - gap);
     }
   return result;
 }

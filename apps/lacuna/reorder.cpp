@@ -48,7 +48,7 @@ template <class I> void write_permutation(const std::string& path, const permuta
 template <class T, class I, class O>
 outcome reorder(const options& o, const host_context& ctx, const settings& s, const csr<T, I, O>& a,
                 const io::file_info& about) {
-  outcome found;
+  outcome result;
   permutation<I> p;
   const stopwatch ordering;
   if (s.by == method::rcm) {
@@ -56,20 +56,20 @@ outcome reorder(const options& o, const host_context& ctx, const settings& s, co
   } else {
     auto ordered = band_k(ctx, a, s.sizes);
     p = std::move(ordered.order);
-    for (const auto& starts : ordered.starts) found.groups.push_back(starts.size() - 1);
+    for (const auto& starts : ordered.starts) result.groups.push_back(starts.size() - 1);
   }
-  found.seconds = ordering.seconds();
+  result.seconds = ordering.seconds();
   const stopwatch permuting;
   const csr<T, I, O> b = permute(ctx, a, p);
-  found.permute_seconds = permuting.seconds();
-  found.before = statistics(ctx, a);
-  found.after = statistics(ctx, b);
+  result.permute_seconds = permuting.seconds();
+  result.before = statistics(ctx, a);
+  result.after = statistics(ctx, b);
   if (!s.output.empty()) write_like(o, ctx, s.output, b.view(), about, s.general);
   if (!s.permutation.empty()) write_permutation(s.permutation, p);
-  return found;
+  return result;
 }
 
-void report(const options& o, const host_context& ctx, const settings& s, const outcome& found) {
+void report(const options& o, const host_context& ctx, const settings& s, const outcome& result) {
   const char* const name = s.by == method::rcm ? "rcm" : "band-k";
   if (o.json) {
     print_json({{"command", "reorder"},
@@ -77,34 +77,34 @@ void report(const options& o, const host_context& ctx, const settings& s, const 
                 {"output", s.output.empty() ? json() : json(s.output)},
                 {"permutation", s.permutation.empty() ? json() : json(s.permutation)},
                 {"method", name},
-                {"rows", found.before.rows},
-                {"cols", found.before.cols},
-                {"nnz", found.before.entries},
-                {"bandwidth_before", found.before.bandwidth()},
-                {"bandwidth_after", found.after.bandwidth()},
-                {"profile_before", found.before.profile},
-                {"profile_after", found.after.profile},
-                {"groups", found.groups},
-                {"seconds", found.seconds},
-                {"permute_seconds", found.permute_seconds},
+                {"rows", result.before.rows},
+                {"cols", result.before.cols},
+                {"nnz", result.before.entries},
+                {"bandwidth_before", result.before.bandwidth()},
+                {"bandwidth_after", result.after.bandwidth()},
+                {"profile_before", result.before.profile},
+                {"profile_after", result.after.profile},
+                {"groups", result.groups},
+                {"seconds", result.seconds},
+                {"permute_seconds", result.permute_seconds},
                 {"device", engine_name(ctx)}});
     return;
   }
   std::FILE* const to = s.output == "-" || s.permutation == "-" ? stderr : stdout;
   if (o.quiet) {
     if (to == stdout && s.output.empty())
-      print(to, "bandwidth {} -> {}\n", found.before.bandwidth(), found.after.bandwidth());
+      print(to, "bandwidth {} -> {}\n", result.before.bandwidth(), result.after.bandwidth());
     return;
   }
-  const auto& m = found.before;
+  const auto& m = result.before;
   print(to, "{}: {}; {} in {}, permuted in {}, on {}\n", shown(s.matrix),
-        human_shape(m.rows, m.cols, m.entries), name, human_seconds(found.seconds),
-        human_seconds(found.permute_seconds), engine_text(ctx));
-  print(to, "  bandwidth  {} -> {}\n", m.bandwidth(), found.after.bandwidth());
-  print(to, "  profile    {} -> {}\n", human_count(m.profile), human_count(found.after.profile));
+        human_shape(m.rows, m.cols, m.entries), name, human_seconds(result.seconds),
+        human_seconds(result.permute_seconds), engine_text(ctx));
+  print(to, "  bandwidth  {} -> {}\n", m.bandwidth(), result.after.bandwidth());
+  print(to, "  profile    {} -> {}\n", human_count(m.profile), human_count(result.after.profile));
   std::string level = "super-rows";
   auto members = static_cast<double>(m.rows);
-  for (const std::int64_t groups : found.groups) {
+  for (const std::int64_t groups : result.groups) {
     print(to, "  {} {}, of {:.1f} on average\n", groups, level,
           groups == 0 ? 0 : members / static_cast<double>(groups));
     level.insert(0, "super-");
@@ -129,10 +129,10 @@ int run(const options& o, const settings& s) {
       throw size_mismatch(fmt::format("reorder: {} is {} x {}; rows and columns are renumbered "
                                       "alike, so it must be square",
                                       s.matrix, about.rows, about.cols));
-    const outcome found = naming(s.matrix, [&] {
+    const outcome result = naming(s.matrix, [&] {
       return std::visit([&](const auto& a) { return reorder(o, ctx, s, a, about); }, loaded.matrix);
     });
-    report(o, ctx, s, found);
+    report(o, ctx, s, result);
     return static_cast<int>(exit_done);
   });
 }

@@ -35,21 +35,21 @@ outcome transpose_on(const context<S>& ctx, const csr<T, I, O>& a, csr<T, I, O>&
     ctx.synchronize();
     return std::pair(std::move(result), watch.seconds());
   };
-  outcome found;
+  outcome measured;
   if constexpr (S == space::host) {
-    std::tie(b, found.seconds) = timed(a);
-    found.peak_bytes = memory(S).peak;
+    std::tie(b, measured.seconds) = timed(a);
+    measured.peak_bytes = memory(S).peak;
   } else {
-    const auto there = copy_to(ctx, a);
-    const auto [result, seconds] = timed(there);
-    found.seconds = seconds;
-    found.peak_bytes = memory(S).peak;
+    const auto on_device = copy_to(ctx, a);
+    const auto [result, seconds] = timed(on_device);
+    measured.seconds = seconds;
+    measured.peak_bytes = memory(S).peak;
     b = copy_to(host_context(), result);
   }
-  found.rows = b.shape().row;
-  found.cols = b.shape().col;
-  found.entries = b.size();
-  return found;
+  measured.rows = b.shape().row;
+  measured.cols = b.shape().col;
+  measured.entries = b.size();
+  return measured;
 }
 
 int run(const options& o, const settings& s) {
@@ -65,22 +65,23 @@ int run(const options& o, const settings& s) {
         write_like(o, host, s.output, std::as_const(b).view(), loaded.about, s.general);
         return result;
       };
-      const outcome found =
+      const outcome measured =
           naming(s.matrix, [&] { return std::visit(transpose_and_write, loaded.matrix); });
       talk(o, s.output)("{} -> {}: {}; transposed in {} on {}, {} at most\n", shown(s.matrix),
-                        shown(s.output), human_shape(found.rows, found.cols, found.entries),
-                        human_seconds(found.seconds), engine_text(ctx),
-                        human_bytes(static_cast<double>(found.peak_bytes)));
+                        shown(s.output),
+                        human_shape(measured.rows, measured.cols, measured.entries),
+                        human_seconds(measured.seconds), engine_text(ctx),
+                        human_bytes(static_cast<double>(measured.peak_bytes)));
       if (o.json)
         print_json({{"command", "transpose"},
                     {"matrix", s.matrix},
                     {"output", s.output},
-                    {"rows", found.rows},
-                    {"cols", found.cols},
-                    {"nnz", found.entries},
+                    {"rows", measured.rows},
+                    {"cols", measured.cols},
+                    {"nnz", measured.entries},
                     {"products", 0},
-                    {"seconds", found.seconds},
-                    {"peak_bytes", found.peak_bytes},
+                    {"seconds", measured.seconds},
+                    {"peak_bytes", measured.peak_bytes},
                     {"device", engine_name(ctx)}});
       return static_cast<int>(exit_done);
     });

@@ -18,16 +18,16 @@ json cuda_facts() {
 }
 
 json device_facts() {
-  json found = json::array();
+  json devices = json::array();
   for (int k = 0; k < device_count(); ++k) {
     const device_context ctx({.device = k});
     const auto& p = ctx.properties();
-    found.push_back({{"name", p.name},
-                     {"compute_capability", p.compute_capability},
-                     {"multiprocessors", p.multiprocessors},
-                     {"memory_bytes", p.memory_bytes}});
+    devices.push_back({{"name", p.name},
+                       {"compute_capability", p.compute_capability},
+                       {"multiprocessors", p.multiprocessors},
+                       {"memory_bytes", p.memory_bytes}});
   }
-  return found;
+  return devices;
 }
 
 } // namespace

@@ -9,7 +9,7 @@ namespace lacuna::detail {
 /// Blocks from here on are kept, and lie on huge pages.
 inline constexpr std::size_t kept_from = std::size_t{4} << 20;
 
-/// The bytes a block for `bytes` has: up to an eighth more, so that sizes repeat. `bytes` is
+/// The bytes that a block for `bytes` has: up to an eighth more, so that sizes repeat. `bytes` is
 /// kept_from or more.
 std::size_t block_size(std::size_t bytes) noexcept;
 /// A kept block for so many bytes, or nullptr.

@@ -27,9 +27,9 @@ void throw_no_place(std::int64_t row, std::int64_t column) {
   throw bad_input(fmt::format(
       "add_to: A has an entry at row {}, column {}, C has none there; use add", row, column));
 }
-void throw_other_count(std::int64_t given, std::int64_t found) {
+void throw_other_count(std::int64_t counted, std::int64_t entries) {
   throw bad_input(fmt::format(
-      "add_compute: A + B has {1} entries, {0} were counted; add_inspect again", given, found));
+      "add_compute: A + B has {1} entries, {0} were counted; add_inspect again", counted, entries));
 }
 
 } // namespace lacuna::detail
@@ -287,7 +287,7 @@ void add_to_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a, csr
   // A cut keeps entries of one coordinate together, so both passes see whole pairs.
   const pattern_pair<I, O> pair(a, c_read);
   const int threads = part_count(ctx, pair.rows == 0 ? 0 : pair.before(pair.rows), entry_grain);
-  const auto for_each_pair = [&](int part, auto found, auto missing) {
+  const auto for_each_pair = [&](int part, auto match, auto missing) {
     pair.for_each_row(pair.cut(part, threads), pair.cut(part + 1, threads),
                       [&](std::int64_t row, std::int64_t k, std::int64_t k_end, std::int64_t at,
                           std::int64_t at_end, bool) {
@@ -295,7 +295,7 @@ void add_to_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a, csr
                           while (at < at_end && pair.b_col[at] < pair.a_col[k]) ++at;
                           if (at == at_end || pair.b_col[at] != pair.a_col[k])
                             return missing(row, k);
-                          found(k, at++);
+                          match(k, at++);
                         }
                       });
   };

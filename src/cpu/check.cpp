@@ -17,9 +17,9 @@ template <class Find>
 std::int64_t first_place(const host_context& ctx, std::int64_t size, Find find) {
   std::atomic<std::int64_t> first{nowhere};
   for_each_range(ctx, size, entry_grain, [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t found = find(begin, end);
+    const std::int64_t place = find(begin, end);
     std::int64_t seen = first.load();
-    while (found < seen && !first.compare_exchange_weak(seen, found)) {
+    while (place < seen && !first.compare_exchange_weak(seen, place)) {
     }
   });
   return first.load();
@@ -72,14 +72,14 @@ std::int64_t first_broken_pair(const host_context& ctx, csr_view<const T, I, O> 
   const O* const rowptr = a.rowptr().data();
   const I* const colind = a.colind().data();
   return first_place(ctx, a.size(), [=](std::int64_t begin, std::int64_t end) {
-    std::int64_t found = nowhere;
+    std::int64_t place = nowhere;
     for_each_row_piece(rowptr, a.shape().row, begin, end,
                        [&](std::int64_t row, std::int64_t first, std::int64_t last) {
                          std::int64_t k = std::max(first, std::int64_t{rowptr[row]} + 1);
-                         for (; found == nowhere && k < last; ++k)
-                           if (broken(colind[k - 1], colind[k])) found = k;
+                         for (; place == nowhere && k < last; ++k)
+                           if (broken(colind[k - 1], colind[k])) place = k;
                        });
-    return found;
+    return place;
   });
 }
 

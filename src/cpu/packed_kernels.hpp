@@ -32,7 +32,7 @@ template <class T, class I, class O> struct packed_kernels {
 /// The kernels for this machine.
 template <class T, class I, class O> const packed_kernels<T, I, O>& best_packed_kernels();
 
-/// Writes the columns of chunks [first, last) to result, 64 a chunk.
+/// Writes the columns of chunks [first, last) to result, 64 per chunk.
 template <class I>
 void unpack_chunks(const packed_chunk<I>* chunks, const std::uint8_t* columns, std::int64_t first,
                    std::int64_t last, I* result);

@@ -26,8 +26,8 @@ groups_found<I> grow_groups(const host_context& ctx, const graph<I>& g, const ar
                             std::int64_t size) {
   constexpr I none = -1;
   const std::int64_t n = g.size();
-  groups_found<I> found{array<I>(ctx, n)};
-  auto& group_of = found.group_of;
+  groups_found<I> groups{array<I>(ctx, n)};
+  auto& group_of = groups.group_of;
   array<I> place(ctx, n), beside(ctx, n), queue(ctx, n), members(ctx, n);
   array<I> heap(ctx, n); // places of vertices beside the group, each once
   std::fill(group_of.begin(), group_of.end(), none);
@@ -35,7 +35,7 @@ groups_found<I> grow_groups(const host_context& ctx, const graph<I>& g, const ar
   for (std::int64_t i = 0; i < n; ++i) place[order[i]] = static_cast<I>(i);
   for (const I seed : order) {
     if (group_of[seed] != none) continue;
-    const I group = static_cast<I>(found.count);
+    const I group = static_cast<I>(groups.count);
     std::int64_t tail = 0, waiting = 0;
     const auto take = [&](I v) {
       group_of[v] = group;
@@ -61,13 +61,13 @@ groups_found<I> grow_groups(const host_context& ctx, const graph<I>& g, const ar
         if (host == none || members[other] < members[host]) host = other;
       }
     if (host == none) {
-      members[found.count++] = static_cast<I>(tail);
+      members[groups.count++] = static_cast<I>(tail);
       continue;
     }
     for (std::int64_t k = 0; k < tail; ++k) group_of[queue[k]] = host;
     members[host] += static_cast<I>(tail);
   }
-  return found;
+  return groups;
 }
 
 /// Renames groups by `order`, and makes one of those that follow each other and are not above

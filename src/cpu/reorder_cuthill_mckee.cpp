@@ -14,21 +14,21 @@ constexpr int most_searches = 8;
 template <class I>
 std::int64_t far_out(const graph<I>& g, level_search<I>& search, std::int64_t root,
                      std::int64_t begin) {
-  levels_found found = search.run(root, begin, false);
+  levels_found levels = search.run(root, begin, false);
   for (int searches = 1; searches < most_searches; ++searches) {
     const I* const order = search.order().data();
-    const I next = *std::min_element(order + found.last, order + found.end, [&](I a, I b) {
+    const I next = *std::min_element(order + levels.last, order + levels.end, [&](I a, I b) {
       return g.degree[a] != g.degree[b] ? g.degree[a] < g.degree[b] : a < b;
     });
-    search.forget(found.begin, found.end);
+    search.forget(levels.begin, levels.end);
     if (next == root) return root;
     const levels_found other = search.run(next, begin, false);
-    const bool longer = other.count > found.count;
-    if (longer || other.width <= found.width) root = next;
-    found = other;
+    const bool longer = other.count > levels.count;
+    if (longer || other.width <= levels.width) root = next;
+    levels = other;
     if (!longer) break;
   }
-  search.forget(found.begin, found.end);
+  search.forget(levels.begin, levels.end);
   return root;
 }
 

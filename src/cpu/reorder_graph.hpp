@@ -30,7 +30,7 @@ template <class I> struct grouping { array<I> starts, members; };
 template <class I>
 grouping<I> list_members(const host_context& ctx, const array<I>& group_of, std::int64_t groups);
 
-/// One vertex a group, joined where members are. O(edges of fine).
+/// One vertex per group, joined where members are. O(edges of fine).
 template <class I>
 graph<I> contract(const host_context& ctx, const graph<I>& fine, const array<I>& group_of,
                   const grouping<I>& by_group);

@@ -38,14 +38,14 @@ public:
   levels_found run(std::int64_t root, std::int64_t begin, bool ordered) {
     order_[begin] = static_cast<I>(root);
     parent_[root] = static_cast<I>(begin);
-    levels_found found{begin, begin, begin + 1, 1, 1};
+    levels_found levels{begin, begin, begin + 1, 1, 1};
     std::int64_t edges = g_.neighbours(root).size();
     while (true) {
       const std::int64_t end = edges < level_grain || ctx_.threads() == 1
-                                   ? step_alone(found, ordered, edges)
-                                   : step_together(found, ordered, edges);
-      if (end == found.end) return found;
-      found = {begin, found.end, end, found.count + 1, std::max(found.width, end - found.end)};
+                                   ? step_alone(levels, ordered, edges)
+                                   : step_together(levels, ordered, edges);
+      if (end == levels.end) return levels;
+      levels = {begin, levels.end, end, levels.count + 1, std::max(levels.width, end - levels.end)};
     }
   }
 
@@ -68,12 +68,12 @@ private:
 
   /// Appends the level after found's last one and returns its end; edges becomes those of the new
   /// level. One thread.
-  std::int64_t step_alone(const levels_found& found, bool ordered, std::int64_t& edges) {
-    std::int64_t next = found.end;
+  std::int64_t step_alone(const levels_found& levels, bool ordered, std::int64_t& edges) {
+    std::int64_t next = levels.end;
     edges = 0;
-    for (std::int64_t place = found.last; place < found.end; ++place) {
+    for (std::int64_t place = levels.last; place < levels.end; ++place) {
       const std::int64_t first = next;
-      if (place + 8 < found.end) { // a fifth off the time of a shuffled mesh of 1 M rows on EPYC
+      if (place + 8 < levels.end) { // a fifth off the time of a shuffled mesh of 1 M rows on EPYC
         __builtin_prefetch(g_.neighbours(order_[place + 8]).data());
         for (const I w : g_.neighbours(order_[place + 3])) __builtin_prefetch(&parent_[w]);
       }
@@ -93,15 +93,15 @@ private:
 
   /// The same by all threads: each takes equal edges of the level, a vertex is put in the list by
   /// whoever finds it first, its parent is the least, and sorting makes the order.
-  std::int64_t step_together(const levels_found& found, bool ordered, std::int64_t& edges) {
-    const std::int64_t size = found.end - found.last;
-    const I* const level = order_.data() + found.last;
+  std::int64_t step_together(const levels_found& levels, bool ordered, std::int64_t& edges) {
+    const std::int64_t size = levels.end - levels.last;
+    const I* const level = order_.data() + levels.last;
     offset_[0] = 0;
     for_each_range(ctx_, size, entry_grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) offset_[i + 1] = g_.neighbours(level[i]).size();
     });
     inclusive_scan(ctx_, offset_.data(), size, sums_);
-    std::atomic<std::int64_t> next{found.end};
+    std::atomic<std::int64_t> next{levels.end};
     for_each_range(ctx_, edges, entry_grain, [&](std::int64_t begin, std::int64_t end) {
       std::int64_t held = 0;
       I mine[block];
@@ -113,7 +113,7 @@ private:
                          [&](std::int64_t i, std::int64_t first, std::int64_t last) {
                            const auto to = g_.neighbours(level[i]);
                            for (std::int64_t k = first - offset_[i]; k < last - offset_[i]; ++k) {
-                             if (!claim(to[k], static_cast<I>(found.last + i))) continue;
+                             if (!claim(to[k], static_cast<I>(levels.last + i))) continue;
                              mine[held++] = to[k];
                              if (held == block) hand_over();
                            }
@@ -121,11 +121,11 @@ private:
       hand_over();
     });
     const std::int64_t end = next.load();
-    if (ordered) sort_level(found.end, end);
+    if (ordered) sort_level(levels.end, end);
     std::atomic<std::int64_t> total{0};
-    for_each_range(ctx_, end - found.end, entry_grain, [&](std::int64_t from, std::int64_t to) {
+    for_each_range(ctx_, end - levels.end, entry_grain, [&](std::int64_t from, std::int64_t to) {
       std::int64_t sum = 0;
-      for (std::int64_t i = found.end + from; i < found.end + to; ++i)
+      for (std::int64_t i = levels.end + from; i < levels.end + to; ++i)
         sum += g_.neighbours(order_[i]).size();
       total += sum;
     });

@@ -8,7 +8,7 @@
 
 namespace lacuna::detail::cpu {
 
-/// p[i + 1] becomes p[0] + … + p[i + 1], for i in [0, size). `sums` has an element a part.
+/// p[i + 1] becomes p[0] + … + p[i + 1], for i in [0, size). `sums` has an element per part.
 template <class O>
 void inclusive_scan(const host_context& ctx, O* p, std::int64_t size, array<std::int64_t>& sums) {
   const int parts = static_cast<int>(sums.size());

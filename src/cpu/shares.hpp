@@ -10,7 +10,7 @@
 namespace lacuna::detail::cpu {
 
 /// Shares hold equal rows and entries, but where x is scattered some cost several times what
-/// others do: threads take them one by one. Against one share a thread, beside Eigen in the same
+/// others do: threads take them one by one. Against one share per thread, beside Eigen in the same
 /// run on EPYC with 2 threads: rmat 0.76 -> 0.86, kron 0.82 -> 0.90; other counts were not tried.
 inline constexpr int shares_per_thread = 16;
 

@@ -48,11 +48,11 @@ HWY_INLINE auto gather(D d, const T* x, const Distance* distance) {
   const hn::RebindToSigned<D> di;
   const hn::Rebind<Distance, D> narrow;
   const hn::Rebind<std::make_signed_t<Distance>, D> as_signed;
-  const auto found = hn::BitCast(as_signed, hn::LoadU(narrow, distance));
+  const auto distances = hn::BitCast(as_signed, hn::LoadU(narrow, distance));
   if constexpr (sizeof(Distance) == sizeof(T))
-    return hn::GatherIndex(d, x, found);
+    return hn::GatherIndex(d, x, distances);
   else
-    return hn::GatherIndex(d, x, hn::PromoteTo(di, found));
+    return hn::GatherIndex(d, x, hn::PromoteTo(di, distances));
 }
 
 /// x for vector v of a step, by the packing. Lanes that the step has not are 0 in the masked form.

@@ -166,7 +166,7 @@ template <class T, class I, class O> void sort_csr(const host_context& ctx, csr_
   const int parts = part_count(ctx, rows + a.size(), entry_grain);
   const std::int64_t shared_from =
       std::max<std::int64_t>(4 * entry_grain, a.size() / (2 * std::int64_t{parts}));
-  array<longest_rows> found(ctx, parts);
+  array<longest_rows> longest_of_part(ctx, parts);
   std::atomic<bool> sorted{true};
   for_each_part(ctx, parts, 1, [&](int part, int) {
     longest_rows longest;
@@ -180,11 +180,11 @@ template <class T, class I, class O> void sort_csr(const host_context& ctx, csr_
       else if (size > short_row)
         longest.own = std::max(longest.own, size);
     }
-    found[part] = longest;
+    longest_of_part[part] = longest;
   });
   if (sorted.load()) return;
   longest_rows longest;
-  for (const auto& f : found)
+  for (const auto& f : longest_of_part)
     longest = {std::max(longest.own, f.own), std::max(longest.shared, f.shared)};
   constexpr std::int64_t packed_limit = std::int64_t{1} << 32;
   if (cols <= packed_limit && std::max(longest.own, longest.shared) <= packed_limit)

@@ -131,14 +131,15 @@ T matrix_inf_norm(const host_context& ctx, csr_view<const T, I, O> a) {
   const int parts = part_count(ctx, rows + a.size(), entry_grain);
   array<double> largest(ctx, parts);
   for_each_part(ctx, parts, 1, [&](int part, int) {
-    double found = 0;
+    double largest_sum = 0;
     const std::int64_t end = first_row(rowptr, rows, part + 1, parts);
     for (std::int64_t i = first_row(rowptr, rows, part, parts); i < end; ++i)
-      found = larger(found, reduce_block<double>(
-                                rowptr[i], rowptr[i + 1],
-                                [=](std::int64_t k) { return static_cast<double>(std::abs(p[k])); },
-                                plus));
-    largest[part] = found;
+      largest_sum =
+          larger(largest_sum,
+                 reduce_block<double>(
+                     rowptr[i], rowptr[i + 1],
+                     [=](std::int64_t k) { return static_cast<double>(std::abs(p[k])); }, plus));
+    largest[part] = largest_sum;
   });
   double result = 0;
   for (const double v : largest) result = larger(result, v);

@@ -1,4 +1,4 @@
-// A circuit's shape: few entries a row near the diagonal, and some hubs (the supply, the clock)
+// A circuit's shape: few entries per row near the diagonal, and some hubs (the supply, the clock)
 // whose rows and columns are long.
 #include <array>
 

@@ -1,4 +1,4 @@
-// One function a generator: from its arguments to the source of its rows. They are cheap: nothing
+// One function per generator: from its arguments to the source of its rows. They are cheap: nothing
 // is generated yet. table.cpp gives them names and parameters.
 #pragma once
 

@@ -58,7 +58,7 @@ bool splits_at_ac(point a, point b, point c, point d) {
 source rgg(const arguments& a) {
   constexpr std::int64_t most_cells = 19 * 19; // around a point, at the greatest degree
   const std::int64_t scale = a["scale"], n = std::int64_t{1} << scale;
-  const std::int64_t level = std::max<std::int64_t>(0, scale / 2 - 1); // 2^level cells a side
+  const std::int64_t level = std::max<std::int64_t>(0, scale / 2 - 1); // 2^level cells per side
   const std::int64_t side = std::int64_t{1} << level, per_cell = n / (side * side);
   const double degree = a.real("degree");
   // In sides of a cell.
@@ -72,7 +72,7 @@ source rgg(const arguments& a) {
               [=](std::int64_t i, row_sink& emit) {
                 const std::int64_t own = i / per_cell;
                 const std::int64_t x = gather_bits(own), y = gather_bits(own >> 1);
-                const point here = random_point(seed, i);
+                const point centre = random_point(seed, i);
                 struct cell {
                   std::int64_t number;
                   double dx, dy;
@@ -84,7 +84,7 @@ source rgg(const arguments& a) {
                   for (std::int64_t cx = std::max<std::int64_t>(0, x - reach);
                        cx <= std::min(side - 1, x + reach); ++cx) {
                     const auto dx = static_cast<double>(cx - x), dy = static_cast<double>(cy - y);
-                    const double near_x = to_cell(dx, here.x), near_y = to_cell(dy, here.y);
+                    const double near_x = to_cell(dx, centre.x), near_y = to_cell(dy, centre.y);
                     if (near_x * near_x + near_y * near_y < square)
                       *end++ = {scatter_bits(cx) | scatter_bits(cy) << 1, dx, dy};
                   }
@@ -92,8 +92,9 @@ source rgg(const arguments& a) {
                           [](const cell& p, const cell& q) { return p.number < q.number; });
                 for (auto c = around.begin(); c < end; ++c)
                   for (std::int64_t j = c->number * per_cell; j < (c->number + 1) * per_cell; ++j) {
-                    const point there = random_point(seed, j);
-                    const double dx = c->dx + (there.x - here.x), dy = c->dy + (there.y - here.y);
+                    const point neighbour = random_point(seed, j);
+                    const double dx = c->dx + (neighbour.x - centre.x),
+                                 dy = c->dy + (neighbour.y - centre.y);
                     if (j != i && dx * dx + dy * dy < square) emit(j, symmetric_value(~seed, i, j));
                   }
               },
@@ -143,11 +144,11 @@ source mesh2d(const arguments& a) {
 source road(const arguments& a) {
   const std::int64_t n = a["n"], size = n * n;
   const std::uint64_t seed = a.seed();
-  const double both = (a.real("degree") - 2) / 2;
+  const double chance = (a.real("degree") - 2) / 2;
   const auto has_road = [=](std::int64_t x, std::int64_t y, bool west) {
     if (x >= n || y >= n || (west ? x : y) == 0) return false;
     const std::uint64_t h = hash(seed, x, y);
-    return (west ? y : x) == 0 || (h % 2 == 0) == west || unit(h) < both;
+    return (west ? y : x) == 0 || (h % 2 == 0) == west || unit(h) < chance;
   };
   return {.shape = {size, size, 4 * n * std::max<std::int64_t>(n - 1, 0)},
           .row =

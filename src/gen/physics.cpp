@@ -9,7 +9,7 @@
 
 namespace lacuna::gen::make {
 
-/// The hopping part of Wilson's operator on a periodic n^4 lattice: 4 spins x 3 colours a site.
+/// The hopping part of Wilson's operator on a periodic n^4 lattice: 4 spins x 3 colours per site.
 /// Each unknown sees both neighbours in the three directions of space with two spins, and one
 /// neighbour in time (forward for spins 0 and 1) with its own spin: 13 blocks of 3 x 3.
 source qcd(const arguments& a) {

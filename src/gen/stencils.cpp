@@ -7,7 +7,7 @@
 namespace lacuna::gen::make {
 namespace {
 
-/// -1 for each neighbour and their greatest number on the diagonal; dof unknowns a node, each
+/// -1 for each neighbour and their greatest number on the diagonal; dof unknowns per node, each
 /// coupled to the node's others by a quarter.
 source all_neighbours(grid g, double middle, std::int64_t dof = 1) {
   const std::int64_t size = g.size() * dof;
@@ -74,7 +74,7 @@ source anisotropic(const arguments& a) {
 }
 
 source variable(const arguments& a) {
-  constexpr std::int64_t width = 8; // cells a side that share a coefficient
+  constexpr std::int64_t width = 8; // cells per side that share a coefficient
   const bool three = a.second_of("dim", 2, 3);
   const double contrast = a.real("contrast");
   const grid g = grid::cube(a["n"], three);

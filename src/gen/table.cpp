@@ -22,7 +22,7 @@ constexpr parameter quadrant_c = real("c", 0.19, 0, 1);
 
 /// A new generator is one more entry here, and a function in families.hpp.
 const std::vector<generator>& table() {
-  static const std::vector<generator> all = {
+  static const std::vector<generator> generators = {
       {"poisson2d",
        {whole("n", 512, 0, plane), whole("points", 5, 5, 9)},
        "5- or 9-point Laplacian on an n x n grid",
@@ -72,7 +72,7 @@ const std::vector<generator>& table() {
        make::kkt},
       {"qcd",
        {whole("n", 6, 0, 1024), seed_parameter},
-       "3 x 3 blocks, 13 a row, on a periodic n^4 lattice with 4 spins and 3 colours a site",
+       "3 x 3 blocks, 13 per row, on a periodic n^4 lattice with 4 spins and 3 colours per site",
        "conf5_4-8x8-05",
        make::qcd},
       {"epidemiology",
@@ -117,21 +117,19 @@ const std::vector<generator>& table() {
       {"lp",
        {whole("rows", 1000, 0, line), whole("cols", 100000, 0, line),
         real("per_col", 10, 0, static_cast<double>(per_node)), seed_parameter},
-       "few long rows of very different lengths, about per_col entries a column",
+       "few long rows of very different lengths, about per_col entries per column",
        "rail4284",
        make::lp},
       {"circuit",
        {whole("n", 100000, 0, line), whole("hubs", 4, 0, 64), whole("hub", 0, 0, line),
         seed_parameter},
-       "four or five entries a row near the diagonal, some rows and columns of hub (0: n / 10)",
+       "four or five entries per row near the diagonal, some rows and columns of hub (0: n / 10)",
        "ASIC_680k, FullChip",
        make::circuit},
       {"rmat",
        {whole("scale", 16, 0, scale), whole("edges", 16, 0, per_node), quadrant_a, quadrant_b,
         quadrant_c, seed_parameter},
-       "R-MAT graph of 2^scale vertices, directed, `edges` edges per vertex; a, b, c: the chances "
-       "of "
-       "the upper left, upper right and lower left quadrant",
+       "R-MAT graph of 2^scale vertices, `edges` edges each, directed; a, b, c: quadrants",
        "soc-LiveJournal1",
        make::rmat},
       {"kron",
@@ -152,7 +150,7 @@ const std::vector<generator>& table() {
        make::patents},
       {"debruijn",
        {whole("scale", 18, 0, scale), seed_parameter},
-       "de Bruijn graph of 2^scale vertices, 2 a row",
+       "de Bruijn graph of 2^scale vertices, 2 per row",
        "kmer_V1r",
        make::debruijn},
       {"rgg",
@@ -162,21 +160,21 @@ const std::vector<generator>& table() {
        make::rgg},
       {"mesh2d",
        {whole("n", 300, 0, plane), whole("shuffle", 0, 0, 1), seed_parameter},
-       "triangles between n x n moved points, 7 a row; shuffle=1: numbered at random",
+       "triangles between n x n moved points, 7 per row; shuffle=1: numbered at random",
        "delaunay_n20",
        make::mesh2d},
       {"road",
        {whole("n", 500, 0, plane), real("degree", 2.4, 2, 4), seed_parameter},
-       "connected crossings on an n x n grid, so many roads a crossing on average",
+       "connected crossings on an n x n grid, so many roads per crossing on average",
        "road_usa",
        make::road},
       {"trace3",
        {whole("n", 500, 0, plane), seed_parameter},
-       "planar, 3 a row, n x n vertices",
+       "planar, 3 per row, n x n vertices",
        "hugetrace-00000",
        make::trace3},
   };
-  return all;
+  return generators;
 }
 
 } // namespace lacuna::gen

@@ -21,14 +21,14 @@ __global__ void compare_kernel(const X* __restrict__ x, const X* __restrict__ y,
                                std::int64_t* differ) {
   for (std::int64_t base = blockIdx.x * compared_per_block; base < n;
        base += gridDim.x * compared_per_block) {
-    bool found = threadIdx.x == 0 && *static_cast<volatile std::int64_t*>(differ) != 0;
+    bool differs = threadIdx.x == 0 && *static_cast<volatile std::int64_t*>(differ) != 0;
 #pragma unroll
     for (int u = 0; u < compared_per_thread; ++u) {
       const std::int64_t k = base + u * block_threads + threadIdx.x;
-      if (k < n) found |= load_once(x + k) != load_once(y + k);
+      if (k < n) differs |= load_once(x + k) != load_once(y + k);
     }
     // One thread says so: a store of every thread's would take longer than comparing all.
-    if (__syncthreads_or(found) != 0) {
+    if (__syncthreads_or(differs) != 0) {
       if (threadIdx.x == 0) *differ = 1;
       return;
     }
@@ -122,12 +122,12 @@ public:
     exclusive_sums(ctx, tiles_, counts_.data(), first_.data());
   }
 
-  struct found {
+  struct size_and_equality {
     std::int64_t entries; ///< of C
     bool equal;           ///< the patterns, as far as they were compared
   };
   /// Waits.
-  found count() const {
+  size_and_equality count() const {
     std::int64_t values[2] = {0, 1}; // entries, whether the patterns differ
     read_back(ctx_, values, first_.data() + tiles_, compares_ ? 2 : 1);
     const bool equal = values[1] == 0;
@@ -173,7 +173,7 @@ private:
   bool compares_;
   std::int64_t tiles_;
   array<add_cut<I, O>, space::device> cuts_;
-  array<add_walk, space::device> walks_; // nearly a byte an item
+  array<add_walk, space::device> walks_; // nearly a byte per item
   array<int, space::device> counts_;
   array<std::int64_t, space::device> first_; // of each tile, all entries, whether patterns differ
 };
@@ -186,16 +186,16 @@ bool rows_ascend(const device_context& ctx, csr_view<const T, I, O, space::devic
   if (a.size() < 2) return true;
   array<int, space::device> broken(ctx, 1);
   check(cudaMemsetAsync(broken.data(), 0, broken.bytes(), ctx.stream()), "add: memset");
-  // Columns may fall only where a row begins: about once a row, so few look for theirs.
+  // Columns may fall only where a row begins: about once per row, so few look for theirs.
   for_each(ctx, a.size() - 1, "rows_ascend",
            [col = a.colind().data(), rowptr = a.rowptr().data(), rows = std::int64_t{a.shape().row},
             broken = broken.data()] __device__(std::int64_t before) {
              const std::int64_t k = before + 1;
              if (col[k] <= col[before] && rowptr[row_of(rowptr, rows, k)] != k) *broken = 1;
            });
-  int found = 0;
-  read_back(ctx, &found, broken.data(), 1);
-  return found == 0;
+  int is_broken = 0;
+  read_back(ctx, &is_broken, broken.data(), 1);
+  return is_broken == 0;
 }
 
 template <class T, class I, class O, class OC>

@@ -110,9 +110,9 @@ __device__ inline int entries_of(const add_walk& walk) {
   return entries;
 }
 
-/// Counts entries of C in each tile: a tile a block, a few consecutive items a thread. Columns are
-/// read once, together; then threads find where their items begin, and walk them. Does nothing if
-/// `differ` is there and 0.
+/// Counts entries of C in each tile: one tile per block, a few consecutive items per thread.
+/// Columns are read once, together; then threads find where their items begin, and walk them. Does
+/// nothing if `differ` is there and 0.
 template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
     walk_tiles_kernel(const pattern_pair<I, O> p, const add_cut<I, O>* cuts,

@@ -77,7 +77,7 @@ coo_d<T, I, O> csr_to_coo(const device_context& ctx, csr_view<const T, I, O, spa
 
 namespace {
 
-/// Visits the elements of a dense row in order, a warp a row: f(column, value, place) for those
+/// Visits the elements of a dense row in order, one warp per row: f(column, value, place) for those
 /// that are not 0, place counting them. Every lane returns the row's count.
 template <class T, class F>
 __device__ std::int64_t visit_row(dense_view<const T, space::device> a, std::int64_t row, F f) {
@@ -88,9 +88,9 @@ __device__ std::int64_t visit_row(dense_view<const T, space::device> a, std::int
     const std::int64_t column = base + lane;
     const T value = column < a.shape().col ? values[column * a.col_stride()] : T{0};
     const bool present = value != T{0}; // true for NaN
-    const unsigned all = __ballot_sync(0xffffffffu, present);
-    if (present) f(column, value, count + __popc(all & ((1u << lane) - 1)));
-    count += __popc(all);
+    const unsigned present_lanes = __ballot_sync(0xffffffffu, present);
+    if (present) f(column, value, count + __popc(present_lanes & ((1u << lane) - 1)));
+    count += __popc(present_lanes);
   }
   return count;
 }
@@ -145,7 +145,7 @@ void csr_to_dense(const device_context& ctx, csr_view<const T, I, O, space::devi
     });
     return;
   }
-  // A thread a row adds duplicates up in stored order.
+  // One thread per row adds duplicates up in stored order.
   for_each(ctx, rows, "csr_to_dense: add", [a, element] __device__(std::int64_t row) {
     for (O k = a.rowptr().data()[row]; k < a.rowptr().data()[row + 1]; ++k)
       element(row, a.colind().data()[k]) += a.values().data()[k];

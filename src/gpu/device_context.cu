@@ -176,10 +176,10 @@ void copy_bytes(const host_context&, void* to, const void* from, std::size_t byt
 
 void wait_for_device_of(const void* data) {
   if (data == nullptr) return;
-  cudaPointerAttributes found{};
-  check(cudaPointerGetAttributes(&found, data), "copy_to host");
+  cudaPointerAttributes attributes{};
+  check(cudaPointerGetAttributes(&attributes, data), "copy_to host");
   // A view does not say which stream last wrote it: wait for all of them.
-  const detail::gpu::device_guard guard(found.device);
+  const detail::gpu::device_guard guard(attributes.device);
   check(cudaDeviceSynchronize(), "copy_to host");
 }
 

@@ -13,7 +13,7 @@ using detail::hit_counts;
 
 constexpr unsigned all_lanes = 0xffffffffu;
 constexpr int block_warps = block_threads / 32;
-static_assert(spmv_features::group_rows == 32, "a row a lane");
+static_assert(spmv_features::group_rows == 32, "one row per lane");
 
 /// What comes back to the host, in one piece.
 struct found_on_device {
@@ -69,8 +69,8 @@ struct length_sums {
   std::uint64_t squares_low, squares_high;
 };
 
-/// Lengths of all rows, a warp a group, then the next. Lane k keeps what there is of rows of class
-/// k and of class k + 32.
+/// Lengths of all rows, one warp per group, then the next. Lane k keeps what there is of rows of
+/// class k and of class k + 32.
 template <class O>
 __global__ void __launch_bounds__(block_threads)
     add_lengths_kernel(const O* __restrict__ rowptr, std::int64_t rows, feature_sums* sums) {
@@ -373,7 +373,7 @@ spmv_features find_features(const device_context& ctx, csr_view<const T, I, O, s
   check(cudaMemsetAsync(hits.data(), 0, hits.bytes(), ctx.stream()), "find_features: memset");
   feature_sums* const sums = &found.data()->sums;
 
-  // Four blocks a multiprocessor: enough to read at full speed, few enough that their last
+  // Four blocks per multiprocessor: enough to read at full speed, few enough that their last
   // additions, all to the same places, do not queue up.
   const auto most = static_cast<unsigned>(4 * ctx.properties().multiprocessors);
   add_lengths_kernel<<<std::min(blocks_for(rows), most), block_threads, 0, ctx.stream()>>>(

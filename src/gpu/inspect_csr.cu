@@ -37,17 +37,17 @@ void inspect_csr(const device_context& ctx, device_csr<T, I, O> a,
   if (rows == 0) return;
   const device_guard guard(ctx.device());
   const double mean = static_cast<double>(entries) / static_cast<double>(rows);
-  const row_totals found = reduce(ctx, rows, totals_of_row<O>{a.rowptr().data(), mean},
-                                  add_totals{}, row_totals{0, 0, 0});
-  result.statistics = {mean, std::sqrt(found.squares / static_cast<double>(rows)), found.longest,
-                       found.empty};
+  const row_totals totals = reduce(ctx, rows, totals_of_row<O>{a.rowptr().data(), mean},
+                                   add_totals{}, row_totals{0, 0, 0});
+  result.statistics = {mean, std::sqrt(totals.squares / static_cast<double>(rows)), totals.longest,
+                       totals.empty};
   result.kernel =
       choose_spmv_kernel(rows, result.statistics, sizeof(T), ctx.properties().multiprocessors);
   if (result.kernel.method == spmv_method::split_tiles)
     result.tiles = find_tiles<I>(ctx, a.rowptr().data(), rows, entries, split_tiles);
   if (result.kernel.method == spmv_method::whole_row_tiles)
     result.tiles =
-        find_tiles<I>(ctx, a.rowptr().data(), rows, entries, whole_row_tiles(found.longest));
+        find_tiles<I>(ctx, a.rowptr().data(), rows, entries, whole_row_tiles(totals.longest));
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \

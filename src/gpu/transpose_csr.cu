@@ -6,8 +6,9 @@
 // with entries' numbers; rows and values are fetched by those. Splitting the entries themselves in
 // two stable passes moved fewer bytes and took 1.4 to 2.4 times as long.
 //
-// Bytes an entry, 4-byte indices and 8-byte values: symmetric 28; sorted 20 and 16 for every 8 bits
-// of the columns, and what is fetched: 12, or whole sectors of 64. Scratch 16. The least is 24.
+// Bytes per entry, 4-byte indices and 8-byte values: symmetric 28; sorted 20 and 16 for every 8
+// bits of the columns, and what is fetched: 12, or whole sectors of 64. Scratch 16. The least
+// is 24.
 #include <bit>
 
 #include <cub/block/block_scan.cuh>
@@ -29,11 +30,11 @@ namespace {
 template <class T, class I, class O> using device_view = csr_view<const T, I, O, space::device>;
 template <class T, class I, class O> using device_result = csr_view<T, I, O, space::device>;
 
-/// Entries a block takes at a time.
+/// Entries that a thread, and a block, take at a time.
 constexpr int entries_of_thread = 8;
 constexpr int tile_entries = block_threads * entries_of_thread;
 
-/// rows[t]: that of the first entry of tile t; a warp a tile.
+/// rows[t]: that of the first entry of tile t; one warp per tile.
 template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
     find_tile_rows_kernel(const O* rowptr, std::int64_t rows, std::int64_t tiles, I* tile_rows) {
@@ -79,7 +80,7 @@ template <class I, class O> struct entry_rows {
       if (const int k = thread + u * block_threads; k < count) f(begin + k, first + marks[k]);
   }
 };
-/// f(k) for all entries, several a thread: each does little.
+/// f(k) for all entries, several per thread: each does little.
 template <class F>
 __global__ void __launch_bounds__(block_threads) for_entries_kernel(std::int64_t n, F f) {
   const std::int64_t begin = blockIdx.x * std::int64_t{tile_entries} + threadIdx.x;
@@ -132,13 +133,13 @@ __device__ std::int64_t mirror_of(const O* rowptr, const I* col, std::int64_t ro
     at = min(high - 1,
              low + static_cast<std::int64_t>(part * static_cast<float>(high - 1 - low) + 0.5f));
   }
-  const auto there = [&](std::int64_t place) {
+  const auto distance_at = [&](std::int64_t place) {
     ++probes;
     return static_cast<std::int64_t>(col[place]) - row;
   };
   std::int64_t away = 0;
   if (from != guess::none) { // steps that double, away from the guess; then halves
-    away = there(at);
+    away = distance_at(at);
     if (away == 0) return at;
     const bool up = away < 0;
     if (up)
@@ -147,7 +148,7 @@ __device__ std::int64_t mirror_of(const O* rowptr, const I* col, std::int64_t ro
       high = at;
     for (std::int64_t step = 1; low < high; step *= 2) {
       at = up ? min(low + step, high) - 1 : max(high - step, low);
-      away = there(at);
+      away = distance_at(at);
       if (away == 0) return at;
       if (away < 0)
         low = at + 1;
@@ -158,7 +159,7 @@ __device__ std::int64_t mirror_of(const O* rowptr, const I* col, std::int64_t ro
   }
   while (low < high) {
     at = (low + high) / 2;
-    away = there(at);
+    away = distance_at(at);
     if (away == 0) return at;
     if (away < 0)
       low = at + 1;
@@ -302,9 +303,9 @@ public:
         all_rows(), a_.colind().data(), a_.values().data(), b_.colind().data(), b_.values().data(),
         facts_.data());
     check_launch("mirror_kernel");
-    mirror_facts found{};
-    read_back(ctx_, &found, facts_.data(), 1);
-    if (found.differs != 0) return false;
+    mirror_facts facts{};
+    read_back(ctx_, &facts, facts_.data(), 1);
+    if (facts.differs != 0) return false;
     check(cudaMemcpyAsync(b_.rowptr().data(), a_.rowptr().data(),
                           (static_cast<std::size_t>(rows()) + 1) * sizeof(O),
                           cudaMemcpyDeviceToDevice, ctx_.stream()),

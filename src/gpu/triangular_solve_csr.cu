@@ -73,9 +73,9 @@ std::int64_t find_no_diagonal(const device_context& ctx, device_csr<T, I, O> a) 
                if (colind[k] == row) diagonal += values[k];
              if (diagonal == T{0}) atomicMin(first, static_cast<row_number>(row));
            });
-  row_number found = 0;
-  read_back(ctx, &found, first.data(), 1);
-  return found == ~row_number{0} ? -1 : static_cast<std::int64_t>(found);
+  row_number first_missing = 0;
+  read_back(ctx, &first_missing, first.data(), 1);
+  return first_missing == ~row_number{0} ? -1 : static_cast<std::int64_t>(first_missing);
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \

@@ -134,12 +134,12 @@ __global__ void __launch_bounds__(32 * warps_per_block)
   const std::int64_t slice = thread_index() / 32;
   if (slice >= to.slice_count()) return;
   const ell_slice* const slices = to.slices().data();
-  const ell_slice here = slices[slice];
-  const std::int64_t steps = slices[slice + 1].step - here.step;
+  const ell_slice head = slices[slice];
+  const std::int64_t steps = slices[slice + 1].step - head.step;
   const std::int64_t pieces = to.pieces().size();
   T* const buffer = buffers[threadIdx.x / 32];
-  T* const first = to.values().data() + here.step * slice_lanes + lane;
-  const ell_step<I>* const heads = to.steps().data() + here.step;
+  T* const first = to.values().data() + head.step * slice_lanes + lane;
+  const ell_step<I>* const heads = to.steps().data() + head.step;
   const auto mask = [heads](std::int64_t k) {
     return static_cast<unsigned>(__ldg(&heads[k].mask));
   };
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(32 * warps_per_block)
     end = rowptr[p.row + 1];
     log = 5;
   } else {
-    log = __ffs(here.row_lanes()) - 1;
+    log = __ffs(head.row_lanes()) - 1;
     std::int64_t row = (slice - pieces) * slice_lanes + (lane >> log);
     if (!to.rows().empty())
       row = to.rows().data()[row];

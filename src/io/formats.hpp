@@ -1,4 +1,4 @@
-// One reader and one writer a file format. Readers see bytes and a name for messages; they throw
+// One reader and one writer per file format. Readers see bytes and a name for messages; they throw
 // bad_input(message, name, line) and unsupported. Each is instantiated for float and double.
 #pragma once
 

@@ -250,14 +250,14 @@ std::optional<hdf5_reader::attribute> hdf5_reader::open_attribute(const std::str
                                                                   H5T_class_t wanted) const {
   const hdf5_handle object = open(path);
   if (H5Aexists(object.id(), name.c_str()) <= 0) return {};
-  attribute found{hdf5_handle(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT)), {}};
-  if (!found.value) fail_attribute(path, name);
-  found.type = hdf5_handle(H5Aget_type(found.value.id()));
-  const hdf5_handle space(H5Aget_space(found.value.id()));
-  if (!found.type || !space) fail_attribute(path, name);
-  if (H5Tget_class(found.type.id()) != wanted || H5Sget_simple_extent_npoints(space.id()) != 1)
+  attribute result{hdf5_handle(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT)), {}};
+  if (!result.value) fail_attribute(path, name);
+  result.type = hdf5_handle(H5Aget_type(result.value.id()));
+  const hdf5_handle space(H5Aget_space(result.value.id()));
+  if (!result.type || !space) fail_attribute(path, name);
+  if (H5Tget_class(result.type.id()) != wanted || H5Sget_simple_extent_npoints(space.id()) != 1)
     return {};
-  return found;
+  return result;
 }
 
 void hdf5_reader::fail_attribute(const std::string& path, const std::string& name) const {

@@ -33,9 +33,9 @@ bool load(const std::string& file) {
   void* const library = ::dlopen(LACUNA_HDF5_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) refuse(file);
   const auto find = [&](const char* name) {
-    void* const found = ::dlsym(library, name);
-    if (found == nullptr) refuse(file);
-    return found;
+    void* const symbol = ::dlsym(library, name);
+    if (symbol == nullptr) refuse(file);
+    return symbol;
   };
 #define LACUNA_LOAD(name) name = reinterpret_cast<decltype(name)>(find(LACUNA_SPELL(name)));
   LACUNA_HDF5_FUNCTIONS(LACUNA_LOAD)

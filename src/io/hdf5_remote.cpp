@@ -78,9 +78,9 @@ private:
       put(found ? 1 : 0);
       put(found.value_or(""));
     } else if (what == integer) {
-      const auto found = reader.integer_attribute(path, name);
-      put(found ? 1 : 0);
-      put(found.value_or(0));
+      const auto number = reader.integer_attribute(path, name);
+      put(number ? 1 : 0);
+      put(number.value_or(0));
     } else {
       put_array(reader.read(ctx_, path));
     }
@@ -256,17 +256,17 @@ std::vector<std::string> hdf5_remote::names_in(const std::string& group) const {
 std::optional<std::string> hdf5_remote::text_attribute(const std::string& path,
                                                        const std::string& name) const {
   ask(text, path, name);
-  const bool found = get_number() != 0;
+  const bool present = get_number() != 0;
   std::string value = get_text();
-  return found ? std::optional(std::move(value)) : std::nullopt;
+  return present ? std::optional(std::move(value)) : std::nullopt;
 }
 
 std::optional<std::int64_t> hdf5_remote::integer_attribute(const std::string& path,
                                                            const std::string& name) const {
   ask(integer, path, name);
-  const bool found = get_number() != 0;
+  const bool present = get_number() != 0;
   const std::int64_t value = get_number();
-  return found ? std::optional(value) : std::nullopt;
+  return present ? std::optional(value) : std::nullopt;
 }
 
 /// Answers of a library that has lost its way are not believed, either.

@@ -250,18 +250,18 @@ element field_of_struct(const source& from, const front& f, elements& in, const 
     throw_bad(
         fmt::format("{}: field names of {} bytes, {} each", f.name, names.data.size(), length),
         from.file);
-  std::optional<element> found;
+  std::optional<element> field;
   for (std::size_t at = 0; at < names.data.size(); at += static_cast<std::size_t>(length)) {
     const std::string_view padded(names.data.data() + at, static_cast<std::size_t>(length));
     const std::string name(padded.substr(0, padded.find('\0')));
-    const bool is_it = name == wanted && !found;
+    const bool is_it = name == wanted && !field;
     if (!is_it) others.push_back(f.name + "." + name);
-    if (found) continue;
+    if (field) continue;
     const element value = in.next();
-    if (is_it) found = value;
+    if (is_it) field = value;
   }
-  if (!found) throw_bad(fmt::format("struct {} has no field {}", f.name, wanted), from.file);
-  return *found;
+  if (!field) throw_bad(fmt::format("struct {} has no field {}", f.name, wanted), from.file);
+  return *field;
 }
 
 /// The matrix in an element of type matrix.

@@ -81,7 +81,7 @@ private:
     if (!accept("False")) fail();
     return false;
   }
-  /// "<f8": byte order, kind, bytes an element (characters for U).
+  /// "<f8": byte order, kind, bytes per element (characters for U).
   void parse_descr(npy& result) {
     skip_space();
     if (rest_.starts_with('[')) throw unsupported(what_ + " holds records, not numbers", file_, 0);

@@ -22,9 +22,9 @@ struct archive {
   std::vector<zip_member> members;
 
   [[nodiscard]] const zip_member* find(const std::string& name) const {
-    const auto found = std::find_if(members.begin(), members.end(),
-                                    [&](const zip_member& m) { return m.name == name + ".npy"; });
-    return found == members.end() ? nullptr : &*found;
+    const auto member = std::find_if(members.begin(), members.end(),
+                                     [&](const zip_member& m) { return m.name == name + ".npy"; });
+    return member == members.end() ? nullptr : &*member;
   }
 };
 

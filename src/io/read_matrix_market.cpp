@@ -110,8 +110,8 @@ private:
                                   h_.coordinate ? "entries" : "values", size_line_),
                       name_, lines_ + parsed.lines);
     }
-    const auto note = [&](std::int64_t& line, std::int64_t found) {
-      if (line == 0 && found != 0) line = lines_ + found;
+    const auto note = [&](std::int64_t& line, std::int64_t first) {
+      if (line == 0 && first != 0) line = lines_ + first;
     };
     note(below_, parsed.first_below);
     note(above_, parsed.first_above);

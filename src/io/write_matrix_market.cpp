@@ -14,7 +14,7 @@ namespace lacuna::io {
 namespace {
 
 /// Text is made in pieces of about this many entries, a round of them side by side, and written
-/// in order: memory for some MB of text a thread.
+/// in order: memory for some MB of text per thread.
 constexpr std::int64_t piece_entries = std::int64_t{1} << 16;
 /// Two indices of 20 digits, two values of 24, blanks and the line's end.
 constexpr std::size_t longest_line = 96;

@@ -19,9 +19,9 @@ protected:
   static void expect_broken(A a, const std::function<void(A&)>& damage,
                             const std::vector<std::string>& parts) {
     damage(a);
-    const auto there = copy_to(C::context(), a);
+    const auto copied = copy_to(C::context(), a);
     try {
-      check(C::context(), there);
+      check(C::context(), copied);
       ADD_FAILURE() << "nothing was thrown; expected " << parts.front();
     } catch (const bad_input& e) {
       const std::string what = e.what();

@@ -62,7 +62,7 @@ TEST(Oracle, FindsOneLostEntryInRowsOfAnyLength) {
 TEST(Oracle, FindsALostProductOfASparseProduct) {
   const with_values in_use(value_kind::integers);
   const triplets& m = battery_matrix("huge first and last row");
-  const auto b = random_matrix(m.cols, 20, 2, 1); // thousands of products an entry
+  const auto b = random_matrix(m.cols, 20, 2, 1); // thousands of products per entry
   const auto want = expected_sparse(make_csr<float, int, int>(m), make_csr<float, int, int>(b));
   std::vector<float> c(want.entries.value.begin(), want.entries.value.end());
   EXPECT_TRUE(within(c, want.entries));

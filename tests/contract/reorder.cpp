@@ -134,10 +134,10 @@ TEST(ReverseCuthillMckee, IsTheSameForAnyNumberOfThreads) {
     const auto alone = reverse_cuthill_mckee(host_context({1}), a);
     const auto groups = band_k(host_context({1}), a, {96, 8});
     for (const int threads : {2, 7}) {
-      const host_context some({threads});
-      EXPECT_TRUE(same(host_vector(reverse_cuthill_mckee(some, a).new_to_old()),
+      const host_context parallel({threads});
+      EXPECT_TRUE(same(host_vector(reverse_cuthill_mckee(parallel, a).new_to_old()),
                        host_vector(alone.new_to_old())));
-      const auto again = band_k(some, a, {96, 8});
+      const auto again = band_k(parallel, a, {96, 8});
       EXPECT_TRUE(
           same(host_vector(again.order.new_to_old()), host_vector(groups.order.new_to_old())));
       for (std::size_t i = 0; i < 2; ++i)

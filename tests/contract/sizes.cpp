@@ -92,12 +92,12 @@ TYPED_TEST(Sizes, InfosKnowSizesAndDirections) {
   const auto x = TestFixture::vector(100);
   auto y = TestFixture::vector(100);
   const auto plain = multiply_inspect(ctx, a, x, y);
-  const auto across = multiply_inspect(ctx, transposed(a), x, y);
+  const auto of_transpose = multiply_inspect(ctx, transposed(a), x, y);
   EXPECT_NO_THROW(multiply(ctx, plain, a, x, y));
-  EXPECT_NO_THROW(multiply(ctx, across, transposed(a), x, y));
+  EXPECT_NO_THROW(multiply(ctx, of_transpose, transposed(a), x, y));
   EXPECT_NO_THROW(multiply(ctx, plain, b, x, y)) << "the same pattern elsewhere";
   EXPECT_THROW(multiply(ctx, plain, transposed(a), x, y), bad_input);
-  EXPECT_THROW(multiply(ctx, across, a, x, y), bad_input);
+  EXPECT_THROW(multiply(ctx, of_transpose, a, x, y), bad_input);
   EXPECT_NO_THROW(multiply(ctx, operation_info_t(), a, x, y)) << "an empty one says nothing";
   const auto copy = plain; // NOLINT(performance-unnecessary-copy-initialization)
   EXPECT_NO_THROW(multiply(ctx, copy, a, x, y));

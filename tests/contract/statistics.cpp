@@ -125,14 +125,14 @@ TEST(FindSymmetry, AgreesWithTheDefinition) {
     SCOPED_TRACE(m.name);
     if (m.size() > 100'000) continue; // the maps below are slow
     const auto a = make_csr<double, std::int32_t, std::int32_t>(m);
-    std::multimap<coordinate, double> there, back;
+    std::multimap<coordinate, double> entries, back;
     for (std::size_t k = 0; k < m.value.size(); ++k) {
-      there.emplace(coordinate(m.row[k], m.col[k]), m.value[k]);
+      entries.emplace(coordinate(m.row[k], m.col[k]), m.value[k]);
       back.emplace(coordinate(m.col[k], m.row[k]), m.value[k]);
     }
     const bool square = m.rows == m.cols;
     const auto compare = [&](auto same) {
-      return square && std::equal(there.begin(), there.end(), back.begin(), back.end(),
+      return square && std::equal(entries.begin(), entries.end(), back.begin(), back.end(),
                                   [&](const auto& x, const auto& y) {
                                     return x.first == y.first && same(x.second, y.second);
                                   });

@@ -247,8 +247,8 @@ TYPED_TEST(Add, IntoAPatternThatHasRoom) {
     add_to(ctx, scaled(-2, c), c);
     TestFixture::expect_sum(c, reference::add<T>(1, again, -2, again));
     const auto still = entries_of(c);
-    const auto across = transpose(ctx, a);
-    add_to(ctx, transposed(across), c.view());
+    const auto b_transposed = transpose(ctx, a);
+    add_to(ctx, transposed(b_transposed), c.view());
     TestFixture::expect_sum(c, reference::add<T>(1, still, 1, entries_of(a)));
   });
 }

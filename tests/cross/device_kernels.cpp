@@ -18,7 +18,7 @@ protected:
     EXPECT_NE(found, nullptr);
     return found != nullptr ? found->kernel : spmv_kernel{};
   }
-  /// An inspection that says: so many lanes a row.
+  /// An inspection that says: so many lanes per row.
   template <class A> static operation_info_t forced(const A& a, int lanes) {
     auto result = std::make_shared<inspection>();
     result->nnz = a.size();

@@ -85,9 +85,9 @@ TYPED_TEST(MatrixValues, CopyDense) {
   for (const layout l : {layout::row_major, layout::column_major}) {
     dense<T> d(default_context<space::host>(), {17, 5}, l);
     for (std::int64_t k = 0; k < d.values().size(); ++k) d.values()[k] = static_cast<T>(k);
-    const auto there = copy_to(ctx, d);
-    EXPECT_EQ(there.layout(), l);
-    const auto back = copy_to(default_context<space::host>(), there);
+    const auto copied = copy_to(ctx, d);
+    EXPECT_EQ(copied.layout(), l);
+    const auto back = copy_to(default_context<space::host>(), copied);
     EXPECT_EQ(back.shape(), d.shape());
     EXPECT_TRUE(same(host_vector(back.values()), host_vector(d.values())));
   }

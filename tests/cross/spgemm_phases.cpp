@@ -234,8 +234,8 @@ TYPED_TEST(SpGEMMPhases, SaysWhatDoesNotFit) {
   multiply_fill(ctx, info, a, a, c);
   EXPECT_THROW(multiply_refill(ctx, info, b, b, c), bad_input);
   EXPECT_THROW(multiply_refill(ctx, info, a, b, c), bad_input);
-  const auto across = multiply_compute(ctx, transposed(a), a);
-  EXPECT_THROW(multiply_fill(ctx, across, transposed(b), a, c), bad_input);
+  const auto of_transpose = multiply_compute(ctx, transposed(a), a);
+  EXPECT_THROW(multiply_fill(ctx, of_transpose, transposed(b), a, c), bad_input);
   multiply_fill(ctx, info, a, a, c);
   EXPECT_TRUE(same_matrix(c, copy_to(host(), multiply(ctx, a, a))));
 }
@@ -290,11 +290,11 @@ TYPED_TEST(SpGEMMPhases, ViewsWithSpareRoom) {
   // Columns.
   array<O, S> colptr(ctx, std::int64_t{shape.col} + 1);
   csc_view<T, I, O, S> by_columns(nullptr, colptr.data(), nullptr, shape, 0);
-  const auto across = multiply_compute(ctx, a, b, by_columns);
-  array<T, S> more_values(ctx, across.result_nnz() + 3);
-  array<I, S> rowind(ctx, across.result_nnz() + 3);
+  const auto info_of_csc = multiply_compute(ctx, a, b, by_columns);
+  array<T, S> more_values(ctx, info_of_csc.result_nnz() + 3);
+  array<I, S> rowind(ctx, info_of_csc.result_nnz() + 3);
   by_columns.update(more_values.view(), colptr.view(), rowind.view());
-  multiply_fill(ctx, across, a, b, by_columns);
+  multiply_fill(ctx, info_of_csc, a, b, by_columns);
   EXPECT_EQ(by_columns.size(), want.size());
   EXPECT_TRUE(same_matrix(to_csr(ctx, by_columns), want));
 }

@@ -120,9 +120,9 @@ TYPED_TEST(Vector, ScaleKeepsNaN) {
   auto x = special_vector<T>(1000, 9);
   for (const double alpha : {2.0, 0.0}) {
     SCOPED_TRACE("alpha " + std::to_string(alpha));
-    auto there = TypeParam::put(x);
-    scale(ctx, alpha, there);
-    const auto y = host_vector(there);
+    auto copied = TypeParam::put(x);
+    scale(ctx, alpha, copied);
+    const auto y = host_vector(copied);
     for (std::size_t i = 0; i < x.size(); ++i) {
       const T want = static_cast<T>(alpha) * x[i];
       ASSERT_TRUE(std::isnan(want) ? std::isnan(y[i]) : y[i] == want)

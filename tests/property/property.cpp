@@ -249,9 +249,9 @@ TYPED_TEST(Property, TransposingASumIsAddingTransposes) {
     auto moved = m;
     for (std::size_t k = 0; k < m.value.size(); k += 2) moved.row[k] = (m.row[k] + 1) % m.rows;
     const auto b = TypeParam::put_csr(moved);
-    const auto across = transpose(ctx, add(ctx, a, b));
-    return same_matrix(
-        across, copy_to(default_context<space::host>(), add(ctx, transposed(a), transposed(b))));
+    const auto sum_transposed = transpose(ctx, add(ctx, a, b));
+    return same_matrix(sum_transposed, copy_to(default_context<space::host>(),
+                                               add(ctx, transposed(a), transposed(b))));
   });
 }
 

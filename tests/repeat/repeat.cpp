@@ -113,9 +113,9 @@ template <class T, class I, class O> struct operations {
     csc<T, I, O, S> by_columns;
     multiply(ctx, scaled(0.3, a), b, by_columns);
     result.add(by_columns.transpose());
-    const auto across = transpose_inspect(ctx, a, a);
-    csr<T, I, O, S> t(ctx, across.shape(), across.nnz());
-    transpose(ctx, across, a, t);
+    const auto map = transpose_inspect(ctx, a, a);
+    csr<T, I, O, S> t(ctx, map.shape(), map.nnz());
+    transpose(ctx, map, a, t);
     result.add(t);
     EXPECT_TRUE(same(host_vector(t.values()), host_vector(transpose(ctx, a).values())));
     result.add(multiply_in_parts(ctx, a, b, {.memory_limit = 20'000'000}));

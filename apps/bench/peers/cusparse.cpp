@@ -139,7 +139,7 @@ template <class T> peer<T, space::device> cusparse_peer(const device_context& ct
       std::to_string(version / 1000) + "." + std::to_string(version / 100 % 10) + "." +
       std::to_string(version % 100) +
       (s->api.spmv_preprocess == nullptr ? ", without SpMV_preprocess" : "") + ", " + lib.path();
-  peer<T, space::device> found = {
+  peer<T, space::device> cusparse = {
       "cuSPARSE",
       about,
       {spmv<T>(s, suite::spmv, "cuSPARSE alg 1", CUSPARSE_SPMV_CSR_ALG1),
@@ -148,8 +148,8 @@ template <class T> peer<T, space::device> cusparse_peer(const device_context& ct
        spmm<T>(s, "cuSPARSE alg 1", CUSPARSE_SPMM_CSR_ALG1),
        spmm<T>(s, "cuSPARSE alg 2", CUSPARSE_SPMM_CSR_ALG2),
        spmm<T>(s, "cuSPARSE alg 3", CUSPARSE_SPMM_CSR_ALG3)}};
-  for (auto& each : cusparse_results<T>(s)) found.contestants.push_back(std::move(each));
-  return found;
+  for (auto& each : cusparse_results<T>(s)) cusparse.contestants.push_back(std::move(each));
+  return cusparse;
 }
 
 template peer<float, space::device> cusparse_peer(const device_context&);

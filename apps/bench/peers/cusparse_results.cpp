@@ -78,8 +78,8 @@ public:
     switch (p_.what) {
     case suite::add: c_ = add(p_.a, p_.b); break;
     case suite::add_t: {
-      matrix across = transpose(p_.a);
-      c_ = add(p_.a, across.view());
+      matrix a_transposed = transpose(p_.a);
+      c_ = add(p_.a, a_transposed.view());
       break;
     }
     default: c_ = transpose(p_.a);

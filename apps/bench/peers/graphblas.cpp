@@ -27,7 +27,7 @@ struct session {
   session& operator=(const session&) = delete;
   ~session() { GrB_finalize(); }
 };
-/// GraphBLAS is initialised once a process, for both precisions.
+/// GraphBLAS is initialised once per process, for both precisions.
 void join_session(int threads) { static const session one(threads); }
 
 struct release {

@@ -24,7 +24,7 @@ struct session {
   session& operator=(const session&) = delete;
   ~session() { rsb_lib_exit(RSB_NULL_EXIT_OPTIONS); }
 };
-/// librsb is initialised once a process, for both precisions.
+/// librsb is initialised once per process, for both precisions.
 void join_session(int threads) { static const session one(threads); }
 
 template <class T> class librsb_product : public prepared {

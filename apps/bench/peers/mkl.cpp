@@ -234,23 +234,23 @@ loaded load(const peer_settings& settings) {
 
 /// One process, one MKL, for both precisions.
 const loaded& library(const peer_settings& settings) {
-  static const loaded found = load(settings);
-  return found;
+  static const loaded mkl_library = load(settings);
+  return mkl_library;
 }
 
 } // namespace
 
 template <class T> host_peer<T> mkl_peer(const peer_settings& settings) {
-  const loaded& found = library(settings);
-  if (!found.library) return {"MKL", found.about, {}};
-  const auto prepare = [api = mkl<T>(found.library)](const host_problem<T>& p) {
+  const loaded& mkl_library = library(settings);
+  if (!mkl_library.library) return {"MKL", mkl_library.about, {}};
+  const auto prepare = [api = mkl<T>(mkl_library.library)](const host_problem<T>& p) {
     return std::make_unique<mkl_product<T>>(api, p);
   };
-  const auto prepare_matrix = [api = mkl<T>(found.library)](const host_problem<T>& p) {
+  const auto prepare_matrix = [api = mkl<T>(mkl_library.library)](const host_problem<T>& p) {
     return std::make_unique<mkl_result<T>>(api, p);
   };
   return {"MKL",
-          found.about,
+          mkl_library.about,
           {{"MKL", role::peer, all_suites, prepare},
            {"MKL", role::peer, matrix_suites, prepare_matrix}}};
 }

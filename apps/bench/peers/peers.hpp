@@ -35,26 +35,27 @@ template <class Peer, class Find> Peer found_or_why(const char* name, Find find)
 
 /// All that were looked for, those this program was built without included.
 template <class T> std::vector<host_peer<T>> host_peers(const peer_settings& settings) {
-  using found = host_peer<T>;
-  std::vector<found> result;
+  using peer_of_host = host_peer<T>;
+  std::vector<peer_of_host> result;
 #ifdef LACUNA_BENCH_EIGEN
-  result.push_back(found_or_why<found>("Eigen", [&] { return eigen_peer<T>(settings); }));
+  result.push_back(found_or_why<peer_of_host>("Eigen", [&] { return eigen_peer<T>(settings); }));
 #else
   result.push_back({"Eigen", "not built in", {}});
 #endif
-  result.push_back(found_or_why<found>("MKL", [&] { return mkl_peer<T>(settings); }));
+  result.push_back(found_or_why<peer_of_host>("MKL", [&] { return mkl_peer<T>(settings); }));
 #ifdef LACUNA_BENCH_LIBRSB
-  result.push_back(found_or_why<found>("librsb", [&] { return librsb_peer<T>(settings); }));
+  result.push_back(found_or_why<peer_of_host>("librsb", [&] { return librsb_peer<T>(settings); }));
 #else
   result.push_back({"librsb", "not built in", {}});
 #endif
 #ifdef LACUNA_BENCH_GRAPHBLAS
-  result.push_back(found_or_why<found>("GraphBLAS", [&] { return graphblas_peer<T>(settings); }));
+  result.push_back(
+      found_or_why<peer_of_host>("GraphBLAS", [&] { return graphblas_peer<T>(settings); }));
 #else
   result.push_back({"GraphBLAS", "not built in", {}});
 #endif
   if (makes_matrix(settings.what))
-    result.push_back(found_or_why<found>("SciPy", [] { return scipy_peer<T>(); }));
+    result.push_back(found_or_why<peer_of_host>("SciPy", [] { return scipy_peer<T>(); }));
   return result;
 }
 

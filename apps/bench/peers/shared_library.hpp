@@ -14,20 +14,21 @@ class shared_library {
 public:
   /// The first of the paths that loads. A bare name is searched as the loader does.
   static shared_library first_of(const std::vector<std::string>& paths, int flags) {
-    shared_library found;
+    shared_library library;
     for (const auto& path : paths) {
-      found.handle_ = dlopen(path.c_str(), RTLD_NOW | flags);
-      if (found.handle_ == nullptr) {
+      library.handle_ = dlopen(path.c_str(), RTLD_NOW | flags);
+      if (library.handle_ == nullptr) {
         const std::string why = dlerror();
         if (why.find("No such file") == std::string::npos || why.find(path + ":") != 0)
-          found.trouble_ = ": " + why; // it is there, and does not load
+          library.trouble_ = ": " + why; // it is there, and does not load
         continue;
       }
       link_map* loaded = nullptr; // knows where a bare name was found
-      found.path_ = dlinfo(found.handle_, RTLD_DI_LINKMAP, &loaded) == 0 ? loaded->l_name : path;
+      library.path_ =
+          dlinfo(library.handle_, RTLD_DI_LINKMAP, &loaded) == 0 ? loaded->l_name : path;
       break;
     }
-    return found;
+    return library;
   }
 
   explicit operator bool() const { return handle_ != nullptr; }

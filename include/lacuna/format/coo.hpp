@@ -1,4 +1,4 @@
-// Coordinates: one (row, column, value) triplet an entry, in any order unless stated.
+// Coordinates: one (row, column, value) triplet per entry, in any order unless stated.
 //
 // Invariants, tested by check():
 //   rowind, colind and values have nnz elements; 0 <= rowind[k] < rows, 0 <= colind[k] < cols;

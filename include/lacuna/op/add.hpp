@@ -94,7 +94,7 @@ struct sum_inspection : inspection {
 [[noreturn]] LACUNA_EXPORT void throw_too_many_entries(std::int64_t entries);
 /// bad_input: C has no entry where A has one; C has another number of entries than A + B.
 [[noreturn]] LACUNA_EXPORT void throw_no_place(std::int64_t row, std::int64_t column);
-[[noreturn]] LACUNA_EXPORT void throw_other_count(std::int64_t given, std::int64_t found);
+[[noreturn]] LACUNA_EXPORT void throw_other_count(std::int64_t counted, std::int64_t entries);
 
 template <class T, class I, class O, space S>
 bool has_ascending_rows(const context<S>& ctx, csr_view<const T, I, O, S> a) {
@@ -324,15 +324,15 @@ template <space S, class A, class B, class C>
   requires(detail::are_summands<A, B>)
 void add_compute(const context<S>& ctx, const operation_info_t& info, const A& a, const B& b,
                  C&& c) {
-  const auto* found = detail::found_in<detail::sum_inspection>(info, "add_compute");
-  if (found != nullptr) {
+  const auto* inspection = detail::found_in<detail::sum_inspection>(info, "add_compute");
+  if (inspection != nullptr) {
     const auto a_op = detail::operand(a);
     detail::require_same_size("add_compute", "rows of A", a_op.rows(), "rows as inspected",
                               info.shape().row);
     detail::require_same_size("add_compute", "columns of A", a_op.cols(), "columns as inspected",
                               info.shape().col);
   }
-  detail::sum_into(ctx, "add_compute", found == nullptr ? -1 : found->nnz, a, b,
+  detail::sum_into(ctx, "add_compute", inspection == nullptr ? -1 : inspection->nnz, a, b,
                    std::forward<C>(c));
 }
 template <class A, class B, class C>

@@ -68,7 +68,7 @@ struct row_statistics {
 
 /// How a device multiplies a CSR matrix with a vector.
 enum class spmv_method {
-  rows,            ///< a few lanes a row: rows of like length
+  rows,            ///< a few lanes per row: rows of like length
   whole_row_tiles, ///< a block takes some 2000 entries of whole rows: rows that differ, none long
   split_tiles      ///< equal shares of rows and entries, rows cut where they must be: any matrix
 };

@@ -9,8 +9,8 @@
 namespace lacuna {
 
 namespace detail {
-/// The pattern of A^T, and where in A each of its entries is: O(1) memory an entry, an index and an
-/// offset.
+/// The pattern of A^T, and where in A each of its entries is: O(1) memory per entry, an index and
+/// an offset.
 template <class I, class O, space S> struct transposed_pattern {
   index<I> shape{}; ///< of A^T
   array<O, S> rowptr;
@@ -64,7 +64,7 @@ LACUNA_EXPORT detail::stamp_pair stamp_patterns(const host_context& ctx,
 } // namespace detail::cpu
 
 namespace detail::gpu {
-/// Queued. Scratch: about 16 bytes an entry.
+/// Queued. Scratch: about 16 bytes per entry.
 template <class I, class O>
 LACUNA_GPU_EXPORT void transpose_pattern(const device_context& ctx, index<I> shape,
                                          detail::pattern_arrays<I, O, space::device> a,

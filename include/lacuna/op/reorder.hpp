@@ -163,7 +163,7 @@ template <class A> auto square_view(const char* op, const A& a) {
 /// The order of Cuthill and McKee (1969), reversed: breadth first from a vertex far out (George and
 /// Liu 1979), neighbours of a vertex by their degree. A is csr and square; entries (i, j) and
 /// (j, i) both join i and j. Components stay in the order of their first vertices. O(nnz log nnz)
-/// at most; scratch: A's column indices up to four times and about 50 bytes a row.
+/// at most; scratch: A's column indices up to four times and about 50 bytes per row.
 template <class A> auto reverse_cuthill_mckee(const host_context& ctx, const A& a) {
   const auto view = detail::square_view("reverse_cuthill_mckee", a);
   using V = decltype(view);

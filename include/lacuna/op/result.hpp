@@ -47,9 +47,9 @@ auto result_arrays(const char* op, const char* name, C&& c, index<std::int64_t> 
   const auto view = compressed_rows(mutable_view(std::forward<C>(c)));
   using V = std::remove_cv_t<decltype(view)>;
   const index<std::int64_t> given{c.shape().row, c.shape().col};
-  const auto require = [&](const char* what, std::int64_t there, std::int64_t wanted) {
-    if (there != wanted)
-      throw_size_mismatch(op, std::string(what) + " of " + name, there,
+  const auto require = [&](const char* what, std::int64_t present, std::int64_t wanted) {
+    if (present != wanted)
+      throw_size_mismatch(op, std::string(what) + " of " + name, present,
                           std::string(what) + " of the result", wanted);
   };
   require("rows", given.row, shape.row);

@@ -68,7 +68,7 @@ LACUNA_GPU_EXPORT csr<T, I, OC, space::device> spgemm(const device_context& ctx,
                                                       device_csr<T, I, O> a, device_csr<T, I, O> b,
                                                       const spgemm_options& options, bool pattern);
 /// Keeps what its analysis found of the rows, which later fills use instead of looking again: 12
-/// to 24 bytes a row.
+/// to 24 bytes per row.
 template <class T, class I, class O, class OC>
 LACUNA_GPU_EXPORT std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a,
                                             device_csr<T, I, O> b,
@@ -90,11 +90,11 @@ namespace detail {
 
 /// A sparse operand as the CSR that the engines read: transposed ones are copied so.
 template <class T, class I, class O, space S> struct sparse_factor {
-  csr<T, I, O, S> transposed;
+  csr<T, I, O, S> transposed_copy;
   csr_view<const T, I, O, S> a;
   sparse_factor(const context<S>& ctx, const matrix_operand<T, I, O, S>& op) {
-    if (op.transposed) transposed = transpose(ctx, op.a);
-    a = op.transposed ? std::as_const(transposed).view() : op.a;
+    if (op.transposed) transposed_copy = transpose(ctx, op.a);
+    a = op.transposed ? std::as_const(transposed_copy).view() : op.a;
   }
 };
 

@@ -22,17 +22,17 @@ struct spgemm_thresholds {
   std::int64_t light_products = 16384;
   /// So do rows of the highest classes of tables, if fewer than this are in them together.
   std::int64_t few_rows = 512;
-  /// Fewer rows with tables in all are launched as two classes, small and large: 0 always
-  /// balances, a large number never does.
+  /// Fewer rows with tables in all are launched as two classes, small and large; 0: every class is
+  /// launched by itself. Where counting needs tables of 2048 keys and more, every class is.
   std::int64_t few_in_all = 65536;
   /// A warp that owns a row takes the products of several rows of B at a time if those are shorter
   /// on the mean.
   std::int64_t flat_length = 20;
   /// Within a range of a heavy row's columns, the same for a block.
   std::int64_t tile_length = 48;
-  /// Lanes a row; 0: by the lengths of B's rows.
+  /// Lanes per row of C; 0: by the lengths of B's rows.
   std::int64_t lanes = 0;
-  /// Rows whose columns lie close together have a bit or a slot a column instead of a hash table.
+  /// Rows whose columns lie close together have one bit or slot per column instead of a hash table.
   bool spans = true;
   friend bool operator==(const spgemm_thresholds&, const spgemm_thresholds&) = default;
 };

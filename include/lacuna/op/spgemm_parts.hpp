@@ -1,9 +1,10 @@
 // Products whose result, or whose operands, are larger than the memory they may take.
 //
-//   for_each_product_part(ctx, a, b, {.memory_limit = bytes}, [&](std::int64_t row, auto part)
-//   {…}); auto c = multiply_in_parts(ctx, a, b, {.memory_limit = bytes});       where a and b are
-//   auto c = multiply_to_host(device, host, a, b, {.memory_limit = …});   on the host, part by part
-//   auto c = multiply_out_of_core(device, host, a, b, {…});               a and b on the host, too
+//   spgemm_options limit{.memory_limit = 2'000'000'000};
+//   for_each_product_part(ctx, a, b, limit, f);                     f(first row, part of C)
+//   auto c = multiply_in_parts(ctx, a, b, limit);                   C where A and B are
+//   auto c = multiply_to_host(device, host, a, b, limit);           C on the host, part by part
+//   auto c = multiply_out_of_core(device, host, a, b, limit);       A and B on the host, too
 //
 // C's rows are counted first, then made in ranges whose entries and workspace stay below the limit
 // (0: what the device has free; on the host: all in one). Offsets of C have 64 bits. The first
@@ -26,8 +27,8 @@ template <space S> std::size_t memory_for(const context<S>& ctx, const spgemm_op
     return std::size_t{1} << 62U;
   } else {
     const auto used = static_cast<std::size_t>(memory(S).in_use);
-    const std::size_t all = ctx.properties().memory_bytes / 16 * 15; // the driver's share
-    return all > used ? all - used : 1;
+    const std::size_t total = ctx.properties().memory_bytes / 16 * 15; // the driver's share
+    return total > used ? total - used : 1;
   }
 }
 

@@ -43,16 +43,20 @@ template <class I, class O, space S> struct kept_factor {
   index<std::int64_t> shape{}; ///< of op(A)
   std::int64_t nnz = 0;
   std::uint64_t stamp = 0;
-  std::shared_ptr<const transposed_pattern<I, O, S>> transposed; ///< null: A's own rows are read
+  /// Null: A's own rows are read.
+  std::shared_ptr<const transposed_pattern<I, O, S>> pattern_of_transpose;
 
   kept_factor() = default;
   template <class T>
   kept_factor(const context<S>& ctx, const char* its_name, const matrix_operand<T, I, O, S>& op)
       : name(its_name), shape{op.rows(), op.cols()}, nnz(op.a.size()) {
     if (op.transposed)
-      transposed = std::make_shared<transposed_pattern<I, O, S>>(keep_transposed(ctx, op.a));
+      pattern_of_transpose =
+          std::make_shared<transposed_pattern<I, O, S>>(keep_transposed(ctx, op.a));
   }
-  [[nodiscard]] std::size_t bytes() const { return transposed ? transposed->bytes() : 0; }
+  [[nodiscard]] std::size_t bytes() const {
+    return pattern_of_transpose ? pattern_of_transpose->bytes() : 0;
+  }
 
   /// Sizes and direction; where entries are is the stamp's matter.
   template <class T> void require(const char* op, const matrix_operand<T, I, O, S>& a) const {
@@ -64,7 +68,8 @@ template <class I, class O, space S> struct kept_factor {
     same("rows", a.rows(), shape.row);
     same("columns", a.cols(), shape.col);
     same("entries", a.a.size(), nnz);
-    if (a.transposed != (transposed != nullptr)) throw_other_direction(op, name, a.transposed);
+    if (a.transposed != (pattern_of_transpose != nullptr))
+      throw_other_direction(op, name, a.transposed);
   }
 };
 
@@ -74,8 +79,8 @@ public:
   factor(const context<S>& ctx, const kept_factor<I, O, S>& kept,
          const matrix_operand<T, I, O, S>& op)
       : a_(op.a) {
-    if (kept.transposed == nullptr) return;
-    own_ = regathered<T, I, O, S>(ctx, *kept.transposed, op.a.values().data());
+    if (kept.pattern_of_transpose == nullptr) return;
+    own_ = regathered<T, I, O, S>(ctx, *kept.pattern_of_transpose, op.a.values().data());
     a_ = own_.a;
   }
   factor(const factor&) = delete;
@@ -96,7 +101,7 @@ template <class I, class O, class OC, space S> struct product_inspection : inspe
   std::shared_ptr<const kept_analysis> analysis; ///< on a device
 
   [[nodiscard]] std::string explain() const override {
-    const bool l = left.transposed != nullptr, r = right.transposed != nullptr;
+    const bool l = left.pattern_of_transpose != nullptr, r = right.pattern_of_transpose != nullptr;
     return explain_product(nnz, by_columns, by_columns ? r : l, by_columns ? l : r, bytes());
   }
   [[nodiscard]] std::size_t bytes() const override {
@@ -147,16 +152,16 @@ operation_info_t compute_product(const context<S>& ctx, const matrix_operand<T, 
                                  const matrix_operand<T, I, O, S>& b) {
   require_same_size("multiply_compute", "columns of A", a.cols(), "rows of B", b.rows());
   using kept = kept_factor<I, O, S>;
-  std::shared_ptr<product_inspection<I, O, OC, S>> found;
+  std::shared_ptr<product_inspection<I, O, OC, S>> product;
   if constexpr (by_columns) {
     const auto l = exchanged_operand(b), r = exchanged_operand(a);
-    found = count_kept<OC>(ctx, kept(ctx, "B", l), l, kept(ctx, "A", r), r);
+    product = count_kept<OC>(ctx, kept(ctx, "B", l), l, kept(ctx, "A", r), r);
   } else {
-    found = count_kept<OC>(ctx, kept(ctx, "A", a), a, kept(ctx, "B", b), b);
+    product = count_kept<OC>(ctx, kept(ctx, "A", a), a, kept(ctx, "B", b), b);
   }
-  found->by_columns = by_columns;
-  const std::int64_t nnz = found->nnz;
-  return operation_info_t(std::move(found), {a.rows(), b.cols()}, nnz);
+  product->by_columns = by_columns;
+  const std::int64_t nnz = product->nnz;
+  return operation_info_t(std::move(product), {a.rows(), b.cols()}, nnz);
 }
 
 /// What of C is written.
@@ -170,31 +175,31 @@ enum class product_part {
 /// else is written: an exception leaves those of C as they were, and none is believed.
 template <class T, class I, class O, class OC, space S>
 void make_product(const context<S>& ctx, const char* op,
-                  const product_inspection<I, O, OC, S>& found,
+                  const product_inspection<I, O, OC, S>& product,
                   const matrix_operand<T, I, O, S>& left, const matrix_operand<T, I, O, S>& right,
                   csr_view<T, I, OC, S> to, product_part part) {
   const auto [left_stamp, right_stamp] = stamps_of(ctx, left, right);
-  if (left_stamp != found.left.stamp) throw_other_pattern(op, found.left.name);
-  if (right_stamp != found.right.stamp) throw_other_pattern(op, found.right.name);
-  const factor<T, I, O, S> x(ctx, found.left, left), y(ctx, found.right, right);
+  if (left_stamp != product.left.stamp) throw_other_pattern(op, product.left.name);
+  if (right_stamp != product.right.stamp) throw_other_pattern(op, product.right.name);
+  const factor<T, I, O, S> x(ctx, product.left, left), y(ctx, product.right, right);
   const T alpha = static_cast<T>(left.alpha * right.alpha);
-  const csr_view<T, I, OC, S> c(to.values().data(), const_cast<OC*>(found.rowptr.data()),
+  const csr_view<T, I, OC, S> c(to.values().data(), const_cast<OC*>(product.rowptr.data()),
                                 to.colind().data(), to.shape(), to.size());
   if (part == product_part::values) {
     if constexpr (S == space::host)
       detail::cpu::refill_spgemm<T, I, O, OC>(ctx, alpha, x.view(), y.view(), c);
     else
-      detail::gpu::refill_spgemm<T, I, O, OC>(ctx, *found.analysis, alpha, x.view(), y.view(), c);
+      detail::gpu::refill_spgemm<T, I, O, OC>(ctx, *product.analysis, alpha, x.view(), y.view(), c);
     return;
   }
   const bool pattern = part == product_part::pattern;
   if constexpr (S == space::host)
     detail::cpu::fill_spgemm<T, I, O, OC>(ctx, alpha, x.view(), y.view(), c, pattern);
   else
-    detail::gpu::fill_spgemm<T, I, O, OC>(ctx, *found.analysis, alpha, x.view(), y.view(), c,
+    detail::gpu::fill_spgemm<T, I, O, OC>(ctx, *product.analysis, alpha, x.view(), y.view(), c,
                                           pattern);
   if (to.rowptr().data() != nullptr)
-    copy_bytes(ctx, to.rowptr().data(), found.rowptr.data(), found.rowptr.bytes(), S);
+    copy_bytes(ctx, to.rowptr().data(), product.rowptr.data(), product.rowptr.bytes(), S);
 }
 
 template <space S, class T, class I, class O, class C>
@@ -207,15 +212,15 @@ void fill_product(const context<S>& ctx, const char* op, const operation_info_t&
   static_assert(std::is_same_v<View, csr_view<T, I, OC, S>>,
                 "lacuna: C must have the values and indices that A and B have");
   require_same_size(op, "columns of A", a.cols(), "rows of B", b.rows());
-  const auto* found = found_in<product_inspection<I, O, OC, S>>(info, op);
+  const auto* product = found_in<product_inspection<I, O, OC, S>>(info, op);
   constexpr bool by_columns = is_by_columns<std::remove_cvref_t<C>>;
-  if (found == nullptr || found->by_columns != by_columns) throw_other_info(op);
+  if (product == nullptr || product->by_columns != by_columns) throw_other_info(op);
   const auto l = by_columns ? exchanged_operand(b) : a, r = by_columns ? exchanged_operand(a) : b;
-  found->left.require(op, l);
-  found->right.require(op, r);
-  const auto to = result_arrays(op, "C", std::forward<C>(c), info.result_shape(), found->nnz);
-  make_product(ctx, op, *found, l, r, to, part);
-  if (part != product_part::values) state_result(std::forward<C>(c), found->nnz, {true, true});
+  product->left.require(op, l);
+  product->right.require(op, r);
+  const auto to = result_arrays(op, "C", std::forward<C>(c), info.result_shape(), product->nnz);
+  make_product(ctx, op, *product, l, r, to, part);
+  if (part != product_part::values) state_result(std::forward<C>(c), product->nnz, {true, true});
 }
 
 /// The offsets of C: its own, or where there is none yet, A's.
@@ -256,8 +261,8 @@ operation_info_t multiply_inspect(const A& a, const B& b, const C& c) {
 
 /// Counts C's entries; values are not read. Throws as multiply does. `c`, a matrix or view of any
 /// size, tells whether C will be a csr or a csc and the width of its offsets; without it C is a csr
-/// with A's. Keeps where C's rows begin; on a device what the analysis found, 12 to 24 bytes a row;
-/// for a transposed operand (with a csc: one that is not) its transposed pattern.
+/// with A's. Keeps where C's rows begin; on a device what the analysis found, 12 to 24 bytes per
+/// row; for a transposed operand (with a csc: one that is not) its transposed pattern.
 template <space S, class A, class B>
   requires(detail::are_sparse<A, B>)
 operation_info_t multiply_compute(const context<S>& ctx, const A& a, const B& b) {

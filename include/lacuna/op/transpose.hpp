@@ -27,7 +27,7 @@ LACUNA_EXPORT void transpose_csr(const host_context& ctx, csr_view<const T, I, O
 } // namespace detail::cpu
 namespace detail::gpu {
 /// Queued; a square matrix that states sorted and unique rows is looked at first, and waited for:
-/// with a symmetric pattern only values move. Scratch: about 16 bytes an entry.
+/// with a symmetric pattern only values move. Scratch: about 16 bytes per entry.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void transpose_csr(const device_context& ctx,
                                      csr_view<const T, I, O, space::device> a,
@@ -127,7 +127,7 @@ void transpose(const A& a, B&& b) {
   transpose(detail::context_of_matrix<A>(), a, std::forward<B>(b));
 }
 
-/// Keeps B's pattern and where in A each of its entries is: an index and two offsets an entry at
+/// Keeps B's pattern and where in A each of its entries is: an index and two offsets per entry at
 /// most. Values of A are not read, b is not used. Costs about one transposition; queued.
 template <space S, class A, class B>
   requires(detail::is_compressed<A>)
@@ -135,10 +135,10 @@ operation_info_t transpose_inspect(const context<S>& ctx, const A& a, const B&) 
   detail::require_transposable<S, A, B>();
   const auto from = detail::compressed_rows(detail::const_view(a));
   using V = std::remove_cv_t<decltype(from)>;
-  auto found = std::make_shared<
+  auto inspection = std::make_shared<
       detail::transpose_inspection<typename V::index_type, typename V::offset_type, S>>();
-  found->kept = detail::keep_transposed(ctx, from);
-  return operation_info_t(std::move(found), detail::transposed_shape(a), from.size());
+  inspection->kept = detail::keep_transposed(ctx, from);
+  return operation_info_t(std::move(inspection), detail::transposed_shape(a), from.size());
 }
 template <class A, class B>
   requires(detail::is_compressed<A>)
@@ -158,12 +158,13 @@ void transpose(const context<S>& ctx, const operation_info_t& info, const A& a, 
   using V = std::remove_cv_t<decltype(from)>;
   using I = typename V::index_type;
   using O = typename V::offset_type;
-  const auto* found = detail::found_in<detail::transpose_inspection<I, O, S>>(info, "transpose");
-  if (found == nullptr) return transpose(ctx, a, std::forward<B>(b));
-  detail::require_inspected("transpose", found->kept, from);
+  const auto* inspection =
+      detail::found_in<detail::transpose_inspection<I, O, S>>(info, "transpose");
+  if (inspection == nullptr) return transpose(ctx, a, std::forward<B>(b));
+  detail::require_inspected("transpose", inspection->kept, from);
   const auto to = detail::result_arrays("transpose", "B", std::forward<B>(b),
                                         detail::transposed_shape(a), from.size());
-  const auto& kept = found->kept;
+  const auto& kept = inspection->kept;
   if (to.rowptr().data() != nullptr)
     detail::copy_bytes(ctx, to.rowptr().data(), kept.rowptr.data(), kept.rowptr.bytes(), S);
   detail::copy_bytes(ctx, to.colind().data(), kept.colind.data(), kept.colind.bytes(), S);
@@ -187,13 +188,13 @@ void transpose_refill(const context<S>& ctx, const operation_info_t& info, const
   using V = std::remove_cv_t<decltype(from)>;
   using I = typename V::index_type;
   using O = typename V::offset_type;
-  const auto* found =
+  const auto* inspection =
       detail::found_in<detail::transpose_inspection<I, O, S>>(info, "transpose_refill");
-  if (found == nullptr) detail::throw_other_info("transpose_refill");
-  detail::require_inspected("transpose_refill", found->kept, from);
+  if (inspection == nullptr) detail::throw_other_info("transpose_refill");
+  detail::require_inspected("transpose_refill", inspection->kept, from);
   const auto to = detail::result_arrays("transpose_refill", "B", std::forward<B>(b),
                                         detail::transposed_shape(a), from.size());
-  detail::gather_values(ctx, from.values().data(), found->kept.from, to.values().data());
+  detail::gather_values(ctx, from.values().data(), inspection->kept.from, to.values().data());
 }
 template <class A, class B>
   requires(detail::is_compressed<A>)

@@ -1,8 +1,7 @@
 // x = inv(T) b, T one triangle of a sparse matrix; the tags of the C++ Sparse BLAS.
 //
 //   triangular_solve(a, lower_triangle, explicit_diagonal, b, x);
-//   triangular_solve(ctx, scaled(2.0, transposed(a)), upper_triangle, implicit_unit_diagonal, b,
-//   x);
+//   triangular_solve(ctx, transposed(a), upper_triangle, implicit_unit_diagonal, b, x);
 //
 // Entries outside of the triangle are not used, nor is a stored diagonal when it is implicit;
 // duplicates count as their sum. alpha scales what is stored, not the implicit diagonal. b and x

@@ -1,7 +1,7 @@
 // Whether C = alpha op(A) op(B), without another sparse product: Freivalds' check.
 //
-//   const auto found = verify_product(ctx, 1, a, b, c, seed);
-//   if (!found.ok) …  // row found.row is wrong
+//   const auto verdict = verify_product(ctx, 1, a, b, c, seed);
+//   if (!verdict.ok) …  // row verdict.row is wrong
 //
 // C x is compared with alpha A (B x) for random x, by products with vectors: O(nnz) for each round,
 // at any size, in either space.
@@ -108,7 +108,7 @@ product_check verify_product(const context<S>& ctx, double alpha, const A& a, co
   const double repeats = b_op.a.order().unique ? 1 : n_b;
   const double eps = std::numeric_limits<T>::epsilon(), tiny = std::numeric_limits<T>::denorm_min();
 
-  product_check found;
+  product_check result;
   array<T> random(host, b_op.cols());
   std::uint64_t state = seed;
   for (int round = 0; round < rounds; ++round) {
@@ -136,14 +136,14 @@ product_check verify_product(const context<S>& ctx, double alpha, const A& a, co
         error = std::isfinite(left[i]) == std::isfinite(right[i])
                     ? 0
                     : std::numeric_limits<double>::infinity();
-      if (!(error <= found.worst)) {
-        found.worst = error;
-        found.row = i;
+      if (!(error <= result.worst)) {
+        result.worst = error;
+        result.row = i;
       }
     }
   }
-  found.ok = found.worst <= 1;
-  return found;
+  result.ok = result.worst <= 1;
+  return result;
 }
 
 } // namespace lacuna

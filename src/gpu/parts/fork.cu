@@ -33,9 +33,9 @@ struct launch_fork::side_streams {
 
 launch_fork::side_streams& launch_fork::sides(int device) {
   static thread_local std::map<int, std::unique_ptr<side_streams>> of_device;
-  auto& found = of_device[device];
-  if (found == nullptr) found = std::make_unique<side_streams>();
-  return *found;
+  auto& streams = of_device[device];
+  if (streams == nullptr) streams = std::make_unique<side_streams>();
+  return *streams;
 }
 
 launch_fork::launch_fork(const device_context& ctx, int launches)

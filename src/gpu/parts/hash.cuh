@@ -32,16 +32,16 @@ __device__ inline found_slot find_slot(std::int32_t* keys, int shift, std::int32
   const unsigned mask = (0xffffffffu >> shift) >> 2;
   unsigned bucket = hash_of(key, shift) >> 2;
   for (;;) {
-    const int4 there = *reinterpret_cast<const int4*>(keys + 4 * bucket);
-    if (there.x == key) return {4 * bucket, false};
-    if (there.y == key) return {4 * bucket + 1, false};
-    if (there.z == key) return {4 * bucket + 2, false};
-    if (there.w == key) return {4 * bucket + 3, false};
-    const unsigned free = there.x == -1   ? 0u
-                          : there.y == -1 ? 1u
-                          : there.z == -1 ? 2u
-                          : there.w == -1 ? 3u
-                                          : 4u;
+    const int4 stored = *reinterpret_cast<const int4*>(keys + 4 * bucket);
+    if (stored.x == key) return {4 * bucket, false};
+    if (stored.y == key) return {4 * bucket + 1, false};
+    if (stored.z == key) return {4 * bucket + 2, false};
+    if (stored.w == key) return {4 * bucket + 3, false};
+    const unsigned free = stored.x == -1   ? 0u
+                          : stored.y == -1 ? 1u
+                          : stored.z == -1 ? 2u
+                          : stored.w == -1 ? 3u
+                                           : 4u;
     if (free == 4) {
       bucket = (bucket + 1) & mask;
       continue;
@@ -55,12 +55,12 @@ __device__ inline found_slot find_slot(std::int64_t* keys, int shift, std::int64
   const unsigned mask = 0xffffffffu >> shift;
   unsigned slot = hash_of(key, shift);
   for (;;) {
-    std::int64_t there = keys[slot];
-    if (there == -1) {
-      there = swap_key(keys + slot, -1, key);
-      if (there == -1) return {slot, true};
+    std::int64_t stored = keys[slot];
+    if (stored == -1) {
+      stored = swap_key(keys + slot, -1, key);
+      if (stored == -1) return {slot, true};
     }
-    if (there == key) return {slot, false};
+    if (stored == key) return {slot, false};
     slot = (slot + 1) & mask;
   }
 }
