@@ -40,7 +40,7 @@ struct outcome {
   }
 };
 
-/// Calls f with the operand, turned or not.
+/// Calls f with the operand, transposed or not.
 template <class A, class F> auto with_operand(bool is_transposed, const A& a, F&& f) {
   return is_transposed ? f(transposed(a)) : f(a);
 }

@@ -5,6 +5,7 @@
 // Long rows are left out there: warps of the grid's first blocks sum their pieces, and the warp
 // that finishes a row's last piece adds the pieces' sums up in their order. No atomics on values.
 #include "gpu/multiply_csr.cuh"
+#include "gpu/parts/launch_scratch.cuh"
 #include "gpu/parts/load.cuh"
 #include <lacuna/format/csr_k.hpp>
 
@@ -37,7 +38,7 @@ template <class T, class I, class O> struct csr_k_arguments {
   std::int64_t piece_count;
   const std::int64_t* long_rows;
   T* sums;           // a place for each piece
-  unsigned* arrived; // for each long row, its pieces that are summed; 0 before
+  unsigned* arrived; // for each long row, its pieces that are summed; 0 before and after
 };
 
 /// Entries [first, last) by `lanes` neighbouring lanes, the sum in each of them. Four entries a
@@ -94,6 +95,7 @@ __device__ void multiply_piece(const csr_k_arguments<T, I, O>& a, std::int64_t k
 #pragma unroll 8
     for (std::int64_t i = first + lane; i < last; i += 32) sum += __ldcg(a.sums + i);
     sum = warp_sum(sum);
+    if (lane == 0) a.arrived[piece.long_row] = 0;
   }
   if (lane == 0) a.p.y[piece.row] = finish(a.p.alpha, sum, a.p.beta, a.p.z, piece.row);
 }
@@ -151,10 +153,7 @@ void multiply_csr_k(const device_context& ctx, T alpha, csr_k_view<const T, I, O
   const std::int64_t pieces = m.pieces().size(), warps = threads / 32;
   const std::int64_t piece_blocks = (pieces + warps - 1) / warps;
   const bool joins = pieces > m.long_row_count();
-  array<T, space::device> sums(ctx, joins ? pieces : 0);
-  array<unsigned, space::device> arrived(ctx, joins ? m.long_row_count() : 0);
-  if (joins)
-    check(cudaMemsetAsync(arrived.data(), 0, arrived.bytes(), ctx.stream()), "multiply_csr_k");
+  const launch_scratch<T> scratch(ctx, joins ? pieces : 0);
   const starts_of_groups<I> super_row_starts{m.super_rows().data(), g.super_row, m.shape().row};
   const starts_of_groups<I> block_starts =
       k3 ? starts_of_groups<I>{m.super_super_rows().data(), g.super_super_row, super_rows}
@@ -170,8 +169,8 @@ void multiply_csr_k(const device_context& ctx, T alpha, csr_k_view<const T, I, O
       m.pieces().data(),
       pieces,
       m.long_rows().data(),
-      sums.data(),
-      arrived.data()};
+      scratch.sums(),
+      scratch.tickets()};
   const bool fits = k3 ? g.super_row == g.block.rows && g.super_super_row == g.block.super_rows
                        : g.super_row == g.block.rows * g.block.super_rows;
   const auto launch = [&](auto lanes) {

@@ -1,5 +1,5 @@
-// y = alpha A x + beta z on the device, A in ell_csr: a warp takes a piece of a long row, or a few
-// neighbouring slices. One launch; no atomics on data, every sum in a fixed order.
+// y = alpha A x + beta z on the device, A in ell_csr: a warp takes a slice, or a piece of a long
+// row. One launch; no atomics on data, every sum in a fixed order.
 //
 // Bytes that must move: per entry sizeof T and 0, 1, 2 or sizeof I for its column; per step of 32
 // entries a head of 2 sizeof I; per slice 16; x once and y once.
@@ -7,15 +7,13 @@
 
 #include "plan/ell_csr_layout.hpp"
 #include "gpu/multiply_csr.cuh"
+#include "gpu/parts/launch_scratch.cuh"
 #include "gpu/parts/load.cuh"
-#include "gpu/parts/stream_scratch.cuh"
 
 namespace lacuna::detail::gpu {
 namespace {
 
 constexpr int warps_per_block = 4;
-/// Steps whose loads are all in flight before the first is used.
-constexpr int unroll = 8;
 
 template <class T, class I> struct slice_arguments {
   const ell_slice* slices;
@@ -25,7 +23,6 @@ template <class T, class I> struct slice_arguments {
   const I* rows; // may be null: row 32 s + l
   const row_piece<I>* pieces;
   std::int64_t slice_count, piece_count, row_count;
-  int slices_per_warp;
   const T* x;
   const T* z; // may be y
   T* y;
@@ -61,82 +58,69 @@ __device__ inline ell_step<std::int64_t> load_head(const ell_step<std::int64_t>*
   return {v.x, static_cast<std::uint64_t>(v.y)};
 }
 
-/// Heads of up to 32 steps, one in each lane: one load serves them all.
-template <class I> struct step_heads {
-  const ell_step<I>* steps;
-  std::int64_t end;       // of the warp's steps
-  std::int64_t first = 0; // of those that are held
-  ell_step<I> held{0, 0};
-
-  __device__ step_heads(const ell_step<I>* s, std::int64_t begin, std::int64_t e)
-      : steps(s), end(e) {
-    load(begin);
-  }
-  __device__ void load(std::int64_t begin) {
-    first = begin;
-    const std::int64_t mine = begin + threadIdx.x % 32;
-    held = mine < end ? steps[mine] : ell_step<I>{0, 0};
-  }
-  /// Makes [begin, begin + count) readable; count is at most 32.
-  __device__ void need(std::int64_t begin, int count) {
-    if (begin + count > first + 32) load(begin);
-  }
-  __device__ ell_step<I> operator()(std::int64_t step) const {
-    const int from = static_cast<int>(step - first);
-    return {__shfl_sync(0xffffffffu, held.base, from), __shfl_sync(0xffffffffu, held.mask, from)};
-  }
-};
-
-/// What lane `lane` sums over steps [begin, end).
-template <class Columns, bool strided, class T, class I>
-__device__ T sum_steps(const slice_arguments<T, I>& p, const T* x, step_heads<I>& heads,
-                       std::int64_t begin, std::int64_t end, const unsigned char* packed) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int count = static_cast<int>(end - begin);
-  const Columns columns(packed);
-  const T* values = p.values + begin * slice_lanes + lane;
-  T sum{0};
-  for (int j = 0; j < count; j += unroll) {
-    heads.need(begin + j, min(unroll, count - j));
-    T value[unroll], gathered[unroll];
-    I column[unroll];
-    bool on[unroll];
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      const bool inside = j + u < count; // the same in all lanes
-      value[u] = inside ? load_once(values + (j + u) * slice_lanes) : T{0};
-      column[u] = inside ? static_cast<I>(columns(j + u, lane)) : I{0};
-    }
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      const ell_step<I> head = heads(begin + j + u);
-      on[u] = j + u < count && (head.mask >> lane & 1) != 0;
-      column[u] += head.base;
-    }
-#pragma unroll
-    for (int u = 0; u < unroll; ++u)
-      gathered[u] = on[u] ? __ldg(x + (strided ? column[u] * p.x_row : column[u])) : T{0};
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) sum += value[u] * gathered[u];
-  }
-  return sum;
+/// Column numbers of a step's lanes, less its base, in bytes.
+template <class I> __device__ int column_bytes(packing kind) {
+  return kind == packing::diagonal ? 0
+         : kind == packing::bits8  ? 1
+         : kind == packing::bits16 ? 2
+                                   : static_cast<int>(sizeof(I));
 }
 
-template <bool strided, class T, class I>
-__device__ T sum_slice(const slice_arguments<T, I>& p, const T* x, step_heads<I>& heads,
-                       const ell_slice& slice, std::int64_t end) {
-  const unsigned char* packed = p.columns + slice.first_byte();
-  switch (slice.kind()) {
+/// The columns of `left` steps, at most `unroll`, less their bases; those of a lane begin at
+/// `from`. All lanes have the same kind.
+template <int unroll, class I>
+__device__ void load_columns(I (&column)[unroll], const unsigned char* from, packing kind, int lane,
+                             int left) {
+  const auto load = [&](auto type) {
+    const auto* first = reinterpret_cast<const decltype(type)*>(from);
+#pragma unroll
+    for (int u = 0; u < unroll; ++u)
+      column[u] = u < left ? static_cast<I>(load_once(first + u * slice_lanes)) : I{0};
+  };
+  switch (kind) {
+  case packing::bits8: return load(std::uint8_t{});
+  case packing::bits16: return load(std::uint16_t{});
+  case packing::full: return load(std::make_unsigned_t<I>{});
   case packing::diagonal:
-    return sum_steps<diagonal_columns, strided>(p, x, heads, slice.step, end, packed);
-  case packing::bits8:
-    return sum_steps<packed_columns<std::uint8_t>, strided>(p, x, heads, slice.step, end, packed);
-  case packing::bits16:
-    return sum_steps<packed_columns<std::uint16_t>, strided>(p, x, heads, slice.step, end, packed);
-  default:
-    return sum_steps<packed_columns<std::make_unsigned_t<I>>, strided>(p, x, heads, slice.step, end,
-                                                                       packed);
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) column[u] = lane;
   }
+}
+
+/// What lane `lane` sums over `count` steps from `begin` on; `unroll` steps are loaded before the
+/// first is used.
+template <int unroll, bool strided, class T, class I>
+__device__ T sum_steps(const slice_arguments<T, I>& p, const T* x, std::int64_t begin, int count,
+                       packing kind, const unsigned char* columns) {
+  const int lane = static_cast<int>(threadIdx.x) % slice_lanes;
+  const int bytes = column_bytes<I>(kind);
+  const ell_step<I>* heads = p.steps + begin;
+  const T* values = p.values + begin * slice_lanes + lane;
+  columns += lane * bytes;
+  T sum{0};
+  for (int left = count; left > 0; left -= unroll) {
+    ell_step<I> head[unroll];
+    I column[unroll];
+    T value[unroll], gathered[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) head[u] = u < left ? load_head(heads + u) : ell_step<I>{0, 0};
+    load_columns(column, columns, kind, lane, left);
+#pragma unroll
+    for (int u = 0; u < unroll; ++u)
+      value[u] = u < left ? load_once(values + u * slice_lanes) : T{0};
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      const I at = head[u].base + column[u];
+      gathered[u] =
+          (head[u].mask >> lane & 1) != 0 ? __ldg(x + (strided ? at * p.x_row : at)) : T{0};
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum += value[u] * gathered[u];
+    heads += unroll;
+    values += unroll * slice_lanes;
+    columns += unroll * slice_lanes * bytes;
+  }
+  return sum;
 }
 
 template <class T, class I> __device__ void store(const slice_arguments<T, I>& p, I row, T sum) {
@@ -175,48 +159,62 @@ __device__ void finish_piece(const slice_arguments<T, I>& p, std::int64_t warp,
   }
 }
 
-template <bool strided, class T, class I>
-__global__ void __launch_bounds__(32 * warps_per_block, 6)
+/// Steps in flight where slices are long, or rows are in pieces.
+constexpr int most_in_flight = 8;
+
+/// Blocks a multiprocessor is to hold: as many as have registers for what a lane has in flight.
+template <int unroll, class I>
+inline constexpr int slice_blocks = sizeof(I) == 8 ? 6
+                                    : unroll == 4  ? 12
+                                    : unroll == 6  ? 10
+                                                   : 8;
+
+/// A warp a slice. Measured on an H200 against several slices a warp, which share loads of their
+/// places: 3 steps a slice 308 -> 418 GFLOP/s, 6 steps 403 -> 519, 14 steps 547 -> 584.
+template <int unroll, bool strided, class T, class I>
+__global__ void __launch_bounds__(32 * warps_per_block, (slice_blocks<unroll, I>))
     multiply_slices_kernel(const slice_arguments<T, I> p) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::int64_t warp = thread_index() / 32;
-  const T* const x = p.x + std::int64_t{blockIdx.y} * p.x_column;
-  if (warp < p.piece_count) {
-    const row_piece<I> piece = p.pieces[warp];
-    const ell_slice slice = p.slices[warp];
-    const std::int64_t end = p.slices[warp + 1].step;
-    step_heads<I> heads(p.steps, slice.step, end);
-    return finish_piece(p, warp, piece, sum_slice<strided>(p, x, heads, slice, end));
-  }
-  const std::int64_t first = p.piece_count + (warp - p.piece_count) * p.slices_per_warp;
-  const int count = static_cast<int>(min(p.slice_count - first, std::int64_t{p.slices_per_warp}));
-  if (count <= 0) return;
-  // All of the warp's slices at once, and the heads of their first steps.
-  const ell_slice mine = p.slices[first + min(lane, count)];
-  const auto slice_of = [&](int k) {
-    return ell_slice{__shfl_sync(0xffffffffu, mine.step, k),
-                     __shfl_sync(0xffffffffu, mine.columns, k)};
-  };
-  ell_slice next = slice_of(0);
-  step_heads<I> heads(p.steps, next.step, __shfl_sync(0xffffffffu, mine.step, count));
-  for (int k = 0; k < count; ++k) {
-    const ell_slice slice = next;
-    next = slice_of(k + 1);
-    const std::int64_t place = (first + k - p.piece_count) * slice_lanes;
-    const int lanes = slice.row_lanes();
-    I row = -1; // asked for before the sum is there
-    if (p.rows == nullptr)
-      row = place + lane < p.row_count ? static_cast<I>(place + lane) : I{-1};
-    else if (lane % lanes == 0)
-      row = load_once(p.rows + place + lane / lanes);
-    T sum = sum_slice<strided>(p, x, heads, slice, next.step);
-    for (int step = 1; step < lanes; step *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    if (row >= 0) store(p, row, sum);
-  }
+  const int lane = static_cast<int>(threadIdx.x) % slice_lanes;
+  const std::int64_t s = thread_index() / slice_lanes;
+  if (s >= p.slice_count) return;
+  const ell_slice slice = p.slices[s];
+  const int count = static_cast<int>(p.slices[s + 1].step - slice.step);
+  // What the sum is for is asked for before it is there.
+  const bool is_piece = unroll == most_in_flight && s < p.piece_count;
+  row_piece<I> piece{};
+  I row = -1;
+  const int lanes = slice.row_lanes();
+  const std::int64_t place = (s - p.piece_count) * slice_lanes;
+  if (is_piece)
+    piece = p.pieces[s];
+  else if (p.rows == nullptr)
+    row = place + lane < p.row_count ? static_cast<I>(place + lane) : I{-1};
+  else if (lane % lanes == 0)
+    row = load_once(p.rows + place + lane / lanes);
+
+  T sum = sum_steps<unroll, strided>(p, p.x + std::int64_t{blockIdx.y} * p.x_column, slice.step,
+                                     count, slice.kind(), p.columns + slice.first_byte());
+  if (is_piece) return finish_piece(p, s, piece, sum);
+  for (int step = 1; step < lanes; step *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+  if (row >= 0) store(p, row, sum);
 }
 
-/// The same where every slice has `width` steps, one lane a row and rows in order: nothing must be
-/// read to know where a slice's values are. `batch` steps are loaded before the first is used.
+/// Slices of `width` steps each, one lane a row and rows in order: nothing must be read to know
+/// where a slice's values are.
+template <int width, class T, class I>
+__global__ void __launch_bounds__(32 * warps_per_block)
+    multiply_exact_slices_kernel(const slice_arguments<T, I> p, packing kind) {
+  const int lane = static_cast<int>(threadIdx.x) % slice_lanes;
+  const std::int64_t slice = thread_index() / slice_lanes;
+  if (slice >= p.slice_count) return;
+  const T sum =
+      sum_steps<width, false>(p, p.x, slice * width, width, kind,
+                              p.columns + slice * width * slice_lanes * column_bytes<I>(kind));
+  const std::int64_t row = slice * slice_lanes + lane;
+  if (row < p.row_count) p.y[row] = finish(p.alpha, sum, p.beta, p.z, row);
+}
+
+/// The same for any width; `batch` steps are loaded before the first is used.
 template <class Columns, int batch, class T, class I>
 __global__ void __launch_bounds__(32 * warps_per_block)
     multiply_even_slices_kernel(const slice_arguments<T, I> p, int width) {
@@ -247,24 +245,9 @@ __global__ void __launch_bounds__(32 * warps_per_block)
   if (row < p.row_count) p.y[row] = finish(p.alpha, sum, p.beta, p.z, row);
 }
 
-/// A stream that records a graph: the graph may run beside the stream's later work.
-bool is_capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
-  return status != cudaStreamCaptureStatusNone;
-}
-
 /// Blocks that give every one of `warps` a warp; a matrix has far fewer than the grid allows.
 unsigned blocks_of_warps(std::int64_t warps) {
   return static_cast<unsigned>((warps + warps_per_block - 1) / warps_per_block);
-}
-
-/// Slices are taken several at a time where there are more than enough of them: they share the
-/// loads of their places and heads. Measured on an H200: 94 000 slices 357 -> 405 GFLOP/s, while
-/// 31 000 slices lose from 2 on.
-int choose_slices_per_warp(const device_context& ctx, std::int64_t slices) {
-  const std::int64_t resident = 32 * std::int64_t{ctx.properties().multiprocessors};
-  return slices >= 16 * resident ? 4 : slices >= 8 * resident ? 2 : 1;
 }
 
 /// Loads in flight a lane, chosen so that few of the last batch's are idle.
@@ -286,6 +269,23 @@ void launch_even(const device_context& ctx, const slice_arguments<T, I>& p, int 
 template <class T, class I>
 void multiply_even(const device_context& ctx, const slice_arguments<T, I>& p, even_slices even) {
   const int width = static_cast<int>(even.width);
+  const auto launch_exact = [&](auto constant) {
+    multiply_exact_slices_kernel<constant()>
+        <<<blocks_of_warps(p.slice_count), 32 * warps_per_block, 0, ctx.stream()>>>(p, even.kind);
+    check_launch("multiply_exact_slices_kernel");
+  };
+  using std::integral_constant;
+  switch (width) {
+  case 1: return launch_exact(integral_constant<int, 1>{});
+  case 2: return launch_exact(integral_constant<int, 2>{});
+  case 3: return launch_exact(integral_constant<int, 3>{});
+  case 4: return launch_exact(integral_constant<int, 4>{});
+  case 5: return launch_exact(integral_constant<int, 5>{});
+  case 6: return launch_exact(integral_constant<int, 6>{});
+  case 7: return launch_exact(integral_constant<int, 7>{});
+  case 8: return launch_exact(integral_constant<int, 8>{});
+  default: break;
+  }
   switch (even.kind) {
   case packing::diagonal: return launch_even<diagonal_columns>(ctx, p, width);
   case packing::bits8: return launch_even<packed_columns<std::uint8_t>>(ctx, p, width);
@@ -313,7 +313,6 @@ void multiply_ell_csr(const device_context& ctx, T alpha, ell_csr_view<const T, 
                           a.slice_count(),
                           pieces,
                           a.shape().row,
-                          1,
                           x.data(),
                           z.data(),
                           y.data(),
@@ -325,32 +324,35 @@ void multiply_ell_csr(const device_context& ctx, T alpha, ell_csr_view<const T, 
                           z.col_stride(),
                           y.row_stride(),
                           y.col_stride(),
-                          reinterpret_cast<T*>(stream_scratch::partial_sums(ctx)),
-                          stream_scratch::tickets(ctx)};
+                          nullptr,
+                          nullptr};
   if (a.even().width > 0 && columns == 1 && p.x_row == 1 && p.y_row == 1 &&
       (beta == 0 || p.z_row == 1))
     return multiply_even(ctx, p, a.even());
-  const std::int64_t others = p.slice_count - pieces;
-  p.slices_per_warp = choose_slices_per_warp(ctx, others);
-  const std::int64_t warps = pieces + (others + p.slices_per_warp - 1) / p.slices_per_warp;
-  const unsigned blocks = blocks_of_warps(warps);
-
+  const unsigned blocks = blocks_of_warps(p.slice_count);
   const std::int64_t at_once = std::min<std::int64_t>(columns, 1 << 12);
-  array<T, space::device> sums;
-  array<unsigned, space::device> tickets;
-  if (pieces > 0 && (pieces * at_once > stream_scratch::count || is_capturing(ctx.stream()))) {
-    sums = array<T, space::device>(ctx, checked_mul(pieces, at_once));
-    tickets = array<unsigned, space::device>(ctx, pieces * at_once);
-    check(cudaMemsetAsync(tickets.data(), 0, tickets.bytes(), ctx.stream()), "cudaMemsetAsync");
-    p.partial = sums.data();
-    p.tickets = tickets.data();
-  }
+  const launch_scratch<T> scratch(ctx, checked_mul(pieces, at_once));
+  p.partial = scratch.sums();
+  p.tickets = scratch.tickets();
+  // Loads in flight that most slices leave idle cost registers, and so warps.
+  const auto at_most = [&](std::int64_t width) {
+    return pieces == 0 && a.steps().size() <= width * p.slice_count + p.slice_count / 8;
+  };
   for (std::int64_t first = 0; first < columns; first += at_once) {
     const dim3 grid(blocks, static_cast<unsigned>(std::min(at_once, columns - first)));
-    if (p.x_row == 1)
-      multiply_slices_kernel<false><<<grid, 32 * warps_per_block, 0, ctx.stream()>>>(p);
+    const auto launch = [&](auto unroll, auto strided) {
+      multiply_slices_kernel<unroll(), strided()>
+          <<<grid, 32 * warps_per_block, 0, ctx.stream()>>>(p);
+    };
+    using std::integral_constant;
+    if (p.x_row != 1)
+      launch(integral_constant<int, most_in_flight>{}, std::true_type{});
+    else if (at_most(4))
+      launch(integral_constant<int, 4>{}, std::false_type{});
+    else if (at_most(6))
+      launch(integral_constant<int, 6>{}, std::false_type{});
     else
-      multiply_slices_kernel<true><<<grid, 32 * warps_per_block, 0, ctx.stream()>>>(p);
+      launch(integral_constant<int, most_in_flight>{}, std::false_type{});
     check_launch("multiply_slices_kernel");
     p.x += at_once * p.x_column;
     p.y += at_once * p.y_column;

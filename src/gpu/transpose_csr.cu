@@ -13,10 +13,6 @@
 
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
-#include <cuda/functional>
-#include <cuda/std/limits>
-#include <thrust/iterator/reverse_iterator.h>
 
 #include "core/kernel_offsets.hpp"
 #include "gpu/parts/reduce.cuh"
@@ -61,7 +57,7 @@ template <class I, class O> struct entry_rows {
     const std::int64_t begin = blockIdx.x * std::int64_t{tile_entries};
     const int count = static_cast<int>(min(entries - begin, std::int64_t{tile_entries}));
     const std::int64_t first = tile_rows[blockIdx.x];
-    const std::int64_t last = blockIdx.x + 1 < gridDim.x ? tile_rows[blockIdx.x + 1] : rows - 1;
+    const std::int64_t last = begin + tile_entries < entries ? tile_rows[blockIdx.x + 1] : rows - 1;
 #pragma unroll
     for (int u = 0; u < entries_of_thread; ++u) marks[thread + u * block_threads] = 0;
     __syncthreads();
@@ -221,10 +217,37 @@ __global__ void __launch_bounds__(block_threads)
   if (__syncthreads_or(lacks) != 0 && threadIdx.x == 0) facts->differs = 1;
 }
 
-template <class I, class O>
+/// B's rows whose beginnings a block finds: enough to share two searches over all of A's columns.
+constexpr int columns_of_thread = 4;
+constexpr int block_columns = block_threads * columns_of_thread;
+
+/// The grid's first `tiles` blocks write the rows of A's entries; each of the others finds where
+/// block_columns of B's rows begin among A's sorted columns, by searches between the places of its
+/// first and of the next block's.
+template <class I, class O, class Key>
 __global__ void __launch_bounds__(block_threads)
-    number_rows_kernel(const entry_rows<I, O> all, I* row_of_entry) {
-  all.for_tile([&](std::int64_t k, std::int64_t row) { row_of_entry[k] = static_cast<I>(row); });
+    number_rows_kernel(const entry_rows<I, O> all, I* row_of_entry, std::int64_t tiles,
+                       const Key* sorted, std::int64_t columns, O* starts) {
+  if (blockIdx.x < tiles) {
+    all.for_tile([&](std::int64_t k, std::int64_t row) { row_of_entry[k] = static_cast<I>(row); });
+    return;
+  }
+  __shared__ std::int64_t places[2];
+  const std::int64_t first = (blockIdx.x - tiles) * block_columns;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  if (warp < 2) {
+    const std::int64_t column = first + warp * block_columns;
+    const std::int64_t before = last_of_warp(all.entries + 1, [&](std::int64_t n) {
+      return n == 0 || static_cast<std::int64_t>(sorted[n - 1]) < column;
+    });
+    if (threadIdx.x % 32 == 0) places[warp] = before;
+  }
+  __syncthreads();
+  for (int u = 0; u < columns_of_thread; ++u)
+    if (const std::int64_t column = first + u * block_threads + threadIdx.x; column <= columns)
+      starts[column] =
+          static_cast<O>(places[0] + lower_bound(sorted + places[0], places[1] - places[0],
+                                                 static_cast<Key>(column)));
 }
 
 template <class F>
@@ -262,15 +285,6 @@ __global__ void __launch_bounds__(block_threads)
     }
 }
 
-/// starts[c] = the least of starts from c on; scratch as CUB has it.
-template <class O>
-cudaError_t least_from(const device_context& ctx, std::int64_t n, O* starts, void* scratch,
-                       std::size_t& bytes) {
-  const auto from_end = thrust::make_reverse_iterator(starts + n);
-  return cub::DeviceScan::InclusiveScan(scratch, bytes, from_end, from_end, cuda::minimum<O>{}, n,
-                                        ctx.stream());
-}
-
 /// The transposition of a matrix with entries; all memory is allocated before anything is written.
 template <class T, class I, class O, class P> class transposition {
 public:
@@ -281,12 +295,9 @@ public:
         tile_rows_(ctx, tiles_of(a.size())), facts_(ctx, 1),
         unsorted_(ctx, a.size() * static_cast<std::int64_t>(std::max(sizeof(P), sizeof(I)))),
         sorted_(ctx, a.size()) {
-    std::size_t bytes = 0, scan_bytes = 0;
+    std::size_t bytes = 0;
     check(sort_columns(nullptr, bytes), "transpose: sort");
-    check(least_from(ctx, std::int64_t{a.shape().col} + 1, b.rowptr().data(), nullptr, scan_bytes),
-          "transpose: rowptr");
-    scratch_ =
-        array<char, space::device>(ctx, static_cast<std::int64_t>(std::max(bytes, scan_bytes)));
+    scratch_ = array<char, space::device>(ctx, static_cast<std::int64_t>(bytes));
     find_tile_rows_kernel<<<blocks_for(32 * tile_rows_.size()), block_threads, 0, ctx.stream()>>>(
         a.rowptr().data(), rows(), tile_rows_.size(), tile_rows_.data());
     check_launch("find_tile_rows_kernel");
@@ -340,28 +351,13 @@ public:
         [positions = unsorted()] __device__(std::int64_t k) { positions[k] = static_cast<P>(k); });
     std::size_t bytes = scratch_.bytes();
     check(sort_columns(scratch_.data(), bytes), "transpose: sort");
-    find_columns();
     I* const row_of_entry = reinterpret_cast<I*>(unsorted_.data());
-    number_rows_kernel<<<tiles(), block_threads, 0, ctx_.stream()>>>(all_rows(), row_of_entry);
+    const std::int64_t columns = a_.shape().col;
+    number_rows_kernel<<<tiles() + blocks_for(columns / columns_of_thread + 1), block_threads, 0,
+                         ctx_.stream()>>>(all_rows(), row_of_entry, tiles(), sorted_columns(),
+                                          columns, b_.rowptr().data());
     check_launch("number_rows_kernel");
     return row_of_entry;
-  }
-
-  /// Where columns begin in their sorted sequence; empty ones where the next one does.
-  void find_columns() {
-    const std::int64_t columns = a_.shape().col;
-    O* const starts = b_.rowptr().data();
-    for_each(ctx_, columns + 1, "transpose: rowptr",
-             [starts, columns, entries = entries()] __device__(std::int64_t c) {
-               starts[c] =
-                   c == columns ? static_cast<O>(entries) : cuda::std::numeric_limits<O>::max();
-             });
-    for_entries(ctx_, entries(), "transpose: rowptr",
-                [starts, keys = sorted_columns()] __device__(std::int64_t k) {
-                  if (k == 0 || keys[k] != keys[k - 1]) starts[keys[k]] = static_cast<O>(k);
-                });
-    std::size_t bytes = scratch_.bytes();
-    check(least_from(ctx_, columns + 1, starts, scratch_.data(), bytes), "transpose: rowptr");
   }
 
 private:
