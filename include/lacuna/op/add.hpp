@@ -154,7 +154,8 @@ auto add_sparse(const context<S>& ctx, const A& a, const B& b) {
   using Op = decltype(a_op);
   using Other = decltype(b_op);
   using T = typename Op::scalar_type;
-  constexpr bool fit = are_in<S, Op, Other> && are_of<T, Other>;
+  constexpr bool fit = are_in<S, Op, Other> && are_of<T, Other> && are_compressed<Op, Other>;
+  require_compressed<Op, Other>();
   require_same_space<S, Op, Other>();
   require_same_value<T, Other>();
   if constexpr (fit && !are_alike<Op, Other>) {
@@ -175,7 +176,7 @@ auto add_sparse(const context<S>& ctx, const A& a, const B& b) {
   }
 }
 
-/// A csr or csc matrix, scaled or transposed or not; formats made for multiplication are none.
+/// A sparse matrix, scaled or transposed or not.
 template <class A> inline constexpr bool is_summand = requires {
   std::declval<operand_t<A>>().rows();
 };

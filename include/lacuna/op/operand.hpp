@@ -309,6 +309,14 @@ inline constexpr bool are_in = ((Operand::memory_space == S) && ...);
 template <class T, class... Operand>
 inline constexpr bool are_of = (std::is_same_v<typename Operand::scalar_type, T> && ...);
 
+/// csr and csc, scaled or transposed or not; formats made for products are none.
+template <class... Operand>
+inline constexpr bool are_compressed = (!is_product_format<decltype(Operand::a)> && ...);
+template <class... Operand> constexpr void require_compressed() {
+  static_assert(are_compressed<Operand...>,
+                "lacuna: this operation takes csr and csc matrices; use to_csr");
+}
+
 /// One readable message instead of a page of overloads when spaces or value types are mixed.
 template <space S, class... Operand> constexpr void require_same_space() {
   static_assert(are_in<S, Operand...>,

@@ -114,7 +114,8 @@ auto multiply_sparse(const context<S>& ctx, const A& a, const B& b, const spgemm
   using Op = decltype(a_op);
   using Other = decltype(b_op);
   using T = typename Op::scalar_type;
-  constexpr bool fit = are_in<S, Op, Other> && are_of<T, Other>;
+  constexpr bool fit = are_in<S, Op, Other> && are_of<T, Other> && are_compressed<Op, Other>;
+  require_compressed<Op, Other>();
   require_same_space<S, Op, Other>();
   require_same_value<T, Other>();
   if constexpr (fit && !are_alike<Op, Other>) { // the narrower one is copied into wider types

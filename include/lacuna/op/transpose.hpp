@@ -105,6 +105,12 @@ auto transpose(const context<S>& ctx, const A& a) {
   else
     return result;
 }
+/// Formats made for products are refused in one line.
+template <space S, class A>
+  requires(detail::is_product_format<A>)
+void transpose(const context<S>&, const A& a) {
+  detail::require_compressed<decltype(detail::operand(a))>();
+}
 template <class A>
   requires(detail::is_compressed<A>)
 auto transpose(const A& a) { return transpose(detail::context_of_matrix<A>(), a); }
