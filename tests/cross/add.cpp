@@ -46,6 +46,8 @@ protected:
   }
 };
 TYPED_TEST_SUITE(Add, all_configs, config_name);
+template <class C> class AddFew : public Add<C> {};
+TYPED_TEST_SUITE(AddFew, few_configs, config_name);
 
 TYPED_TEST(Add, Battery) {
   using T = typename TypeParam::value;
@@ -113,7 +115,7 @@ TYPED_TEST(Add, ManyEmptyRows) {
   TestFixture::expect_sum(add(ctx, none, none), entries_of(none));
 }
 
-TYPED_TEST(Add, UnstatedOrder) {
+TYPED_TEST(AddFew, UnstatedOrder) {
   // Nothing is stated, and all is well; or nothing is.
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
@@ -185,7 +187,7 @@ TYPED_TEST(Add, InPhases) {
   });
 }
 
-TYPED_TEST(Add, ResultsByColumns) {
+TYPED_TEST(AddFew, ResultsByColumns) {
   using T = typename TypeParam::value;
   using I = typename TypeParam::index;
   using O = typename TypeParam::offset;
@@ -206,7 +208,7 @@ TYPED_TEST(Add, ResultsByColumns) {
   });
 }
 
-TYPED_TEST(Add, IntoViewsWithSpareRoom) {
+TYPED_TEST(AddFew, IntoViewsWithSpareRoom) {
   using T = typename TypeParam::value;
   using I = typename TypeParam::index;
   using O = typename TypeParam::offset;
@@ -253,7 +255,7 @@ TYPED_TEST(Add, IntoAPatternThatHasRoom) {
   });
 }
 
-TYPED_TEST(Add, IntoAPatternWithoutRoom) {
+TYPED_TEST(AddFew, IntoAPatternWithoutRoom) {
   const auto& ctx = TypeParam::context();
   for (const char* name : {"stencil 40 x 40", "one huge row", "power law"}) {
     SCOPED_TRACE(std::string(TypeParam::engine::name) + ": " + name);
@@ -289,7 +291,7 @@ TYPED_TEST(Add, IntoAPatternWithoutRoom) {
   EXPECT_TRUE(same_matrix(unsorted, kept));
 }
 
-TYPED_TEST(Add, RefusesOtherShapes) {
+TYPED_TEST(AddFew, RefusesOtherShapes) {
   const auto& ctx = TypeParam::context();
   const auto a = TypeParam::put_csr(battery_matrix("wide"));
   auto b = TypeParam::put_csr(battery_matrix("tall"));
@@ -299,7 +301,7 @@ TYPED_TEST(Add, RefusesOtherShapes) {
   EXPECT_THROW(add_to(ctx, a, b), size_mismatch);
 }
 
-TYPED_TEST(Add, DefaultConstructed) {
+TYPED_TEST(AddFew, DefaultConstructed) {
   using M = csr<typename TypeParam::value, typename TypeParam::index, typename TypeParam::offset,
                 TypeParam::memory_space>;
   const auto& ctx = TypeParam::context();
@@ -314,7 +316,7 @@ TYPED_TEST(Add, DefaultConstructed) {
   add_compute(ctx, add_inspect(ctx, empty, nothing), nothing, empty, M().view());
 }
 
-TYPED_TEST(Add, CountsBeyondTheOffsets) {
+TYPED_TEST(AddFew, CountsBeyondTheOffsets) {
   using O = typename TypeParam::offset;
   const auto& ctx = TypeParam::context();
   const triplets& m = battery_matrix("band");

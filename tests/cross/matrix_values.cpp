@@ -6,6 +6,8 @@ namespace {
 
 template <class C> class MatrixValues : public engine_test<C> {};
 TYPED_TEST_SUITE(MatrixValues, all_configs, config_name);
+template <class C> class MatrixValuesFew : public MatrixValues<C> {};
+TYPED_TEST_SUITE(MatrixValuesFew, few_configs, config_name);
 
 TYPED_TEST(MatrixValues, InfNorm) {
   using T = typename TypeParam::value;
@@ -79,7 +81,7 @@ TYPED_TEST(MatrixValues, CopyTo) {
   });
 }
 
-TYPED_TEST(MatrixValues, CopyDense) {
+TYPED_TEST(MatrixValuesFew, CopyDense) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   for (const layout l : {layout::row_major, layout::column_major}) {

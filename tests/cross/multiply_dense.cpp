@@ -38,6 +38,8 @@ protected:
   }
 };
 TYPED_TEST_SUITE(MultiplyDense, all_configs, config_name);
+template <class C> class MultiplyDenseFew : public MultiplyDense<C> {};
+TYPED_TEST_SUITE(MultiplyDenseFew, few_configs, config_name);
 
 TYPED_TEST(MultiplyDense, Plain) {
   using block = dense_block<typename TypeParam::value>;
@@ -129,7 +131,7 @@ TYPED_TEST(MultiplyDense, Csc) {
   });
 }
 
-TYPED_TEST(MultiplyDense, SpecialValuesInX) {
+TYPED_TEST(MultiplyDenseFew, SpecialValuesInX) {
   using block = dense_block<typename TypeParam::value>;
   const auto& ctx = TypeParam::context();
   constexpr std::int64_t few[] = {3, 8, 33};
@@ -146,7 +148,7 @@ TYPED_TEST(MultiplyDense, SpecialValuesInX) {
   });
 }
 
-TYPED_TEST(MultiplyDense, NoColumns) {
+TYPED_TEST(MultiplyDenseFew, NoColumns) {
   using T = typename TypeParam::value;
   using dense_t = dense<T, TypeParam::memory_space>;
   const auto& ctx = TypeParam::context();

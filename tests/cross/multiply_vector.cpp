@@ -6,6 +6,8 @@ namespace {
 
 template <class C> class MultiplyVector : public engine_test<C> {};
 TYPED_TEST_SUITE(MultiplyVector, all_configs, config_name);
+template <class C> class MultiplyVectorFew : public MultiplyVector<C> {};
+TYPED_TEST_SUITE(MultiplyVectorFew, few_configs, config_name);
 
 TYPED_TEST(MultiplyVector, Plain) {
   using T = typename TypeParam::value;
@@ -64,7 +66,7 @@ TYPED_TEST(MultiplyVector, ScaledWithAddend) {
   });
 }
 
-TYPED_TEST(MultiplyVector, AddendIsResult) {
+TYPED_TEST(MultiplyVectorFew, AddendIsResult) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   TypeParam::for_each_sum([&](const triplets& m) {
@@ -79,7 +81,7 @@ TYPED_TEST(MultiplyVector, AddendIsResult) {
   });
 }
 
-TYPED_TEST(MultiplyVector, BetaZeroDoesNotReadTheAddend) {
+TYPED_TEST(MultiplyVectorFew, BetaZeroDoesNotReadTheAddend) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   TypeParam::for_each_sum([&](const triplets& m) {
@@ -92,7 +94,7 @@ TYPED_TEST(MultiplyVector, BetaZeroDoesNotReadTheAddend) {
   });
 }
 
-TYPED_TEST(MultiplyVector, SpecialValuesInX) {
+TYPED_TEST(MultiplyVectorFew, SpecialValuesInX) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   TypeParam::for_each_sum([&](const triplets& m) {
@@ -110,7 +112,7 @@ TYPED_TEST(MultiplyVector, SpecialValuesInX) {
   });
 }
 
-TYPED_TEST(MultiplyVector, FactsDoNotMatter) {
+TYPED_TEST(MultiplyVectorFew, FactsDoNotMatter) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   TypeParam::for_each_matrix([&](const triplets& m) {
@@ -127,7 +129,7 @@ TYPED_TEST(MultiplyVector, FactsDoNotMatter) {
   });
 }
 
-TYPED_TEST(MultiplyVector, DoesNotChangeTheMatrix) {
+TYPED_TEST(MultiplyVectorFew, DoesNotChangeTheMatrix) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   TypeParam::for_each_matrix([&](const triplets& m) {

@@ -2,6 +2,7 @@
 # any it must compile. If the first expectation begins with "lacuna:", it is Lacuna's own message and
 # must be the compiler's first error.
 string(REPLACE "|" ";" INCLUDES "${INCLUDES}")
+list(REMOVE_ITEM INCLUDES "") # without a precompiled header
 list(TRANSFORM INCLUDES PREPEND -I)
 execute_process(
   COMMAND ${CXX} -std=c++20 -fsyntax-only ${INCLUDES} ${SOURCE}

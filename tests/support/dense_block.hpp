@@ -80,26 +80,20 @@ private:
   std::vector<T> elements_;
 };
 
+// Built once, in dense_block.cpp.
+extern template class placed_block<float, space::host>;
+extern template class placed_block<double, space::host>;
+extern template class placed_block<float, space::device>;
+extern template class placed_block<double, space::device>;
+extern template class dense_block<float>;
+extern template class dense_block<double>;
+
 /// alpha op(A) X + beta Z, row by row.
 template <class T, class I, class O>
 expected expected_product(double alpha, const csr<T, I, O>& a, bool transposed,
                           const dense_block<T>& x, double beta = 0,
-                          const dense_block<T>* z = nullptr) {
-  auto result = reference::multiply<T, I, O>(a.view(), x.view(), transposed, alpha, beta,
-                                             z != nullptr ? z->view() : dense_view<const T>());
-  if (values_in_use() == value_kind::integers)
-    expect_exactly(result, alpha, beta,
-                   std::abs(alpha) * static_cast<double>(longest_line(a, transposed)) *
-                           largest(a.values()) * largest(x.elements()) +
-                       (z != nullptr ? std::abs(beta) * largest(z->elements()) : 0));
-  return result;
-}
+                          const dense_block<T>* z = nullptr);
 
-inline std::string describe(layout x, layout y, std::int64_t gap) {
-  const auto name = [](layout l) {
-    return std::string(l == layout::row_major ? "row-major" : "column-major");
-  };
-  return "X " + name(x) + ", Y " + name(y) + ", gap " + std::to_string(gap);
-}
+std::string describe(layout x, layout y, std::int64_t gap);
 
 } // namespace lacuna::test

@@ -29,6 +29,10 @@ struct cuda_engine {
   static const device_context& context();
 };
 
+namespace internal {
+void for_each_matrix(const char* engine, void (*call)(void* f, const triplets& m), void* f);
+} // namespace internal
+
 /// What a typed test is built for, an engine and one of the library's type triples; and how it
 /// gets its operands there.
 template <class Engine, class T, class I, class O> struct on {
@@ -39,18 +43,16 @@ template <class Engine, class T, class I, class O> struct on {
   static constexpr space memory_space = Engine::memory_space;
   static const auto& context() { return Engine::context(); }
 
-  static auto put(const std::vector<T>& v) { return copy_to(context(), v); }
-  static auto host_csr(const triplets& m) { return make_csr<T, I, O>(m); }
-  static auto put_csr(const triplets& m) { return copy_to(context(), make_csr<T, I, O>(m)); }
-  static auto put_csc(const triplets& m) { return copy_to(context(), make_csc<T, I, O>(m)); }
-  static auto put_coo(const triplets& m) { return copy_to(context(), make_coo<T, I, O>(m)); }
+  static array<T, memory_space> put(const std::vector<T>& v);
+  static csr<T, I, O> host_csr(const triplets& m) { return make_csr<T, I, O>(m); }
+  static csr<T, I, O, memory_space> put_csr(const triplets& m);
+  static csc<T, I, O, memory_space> put_csc(const triplets& m);
+  static coo<T, I, O, memory_space> put_coo(const triplets& m);
 
   /// Calls f with each matrix of the battery; a failure names engine and matrix.
   template <class F> static void for_each_matrix(F f) {
-    for (const triplets& m : battery()) {
-      SCOPED_TRACE(std::string(Engine::name) + ": " + m.name);
-      f(m);
-    }
+    internal::for_each_matrix(
+        Engine::name, [](void* call, const triplets& m) { (*static_cast<F*>(call))(m); }, &f);
   }
   /// Calls f, which computes sums, with integers in use and then with random numbers; these only
   /// where columns and offsets are equally wide, for sums round alike with any width.
@@ -100,7 +102,9 @@ using on_engines = typename std::conditional_t<has_cuda, join<List<host_engine>,
                                                join<List<host_engine>, ::testing::Types<>>>::type;
 } // namespace internal
 
-/// Every type triple on every engine of this build; two of them; float and double alone.
+/// Every type triple on every engine of this build; two of them; float and double alone. A test
+/// that is the only one to run a kernel, or the only one on its shapes, is built for all; what an
+/// operation refuses, leaves alone or does by way of others' kernels, for few.
 using all_configs = internal::on_engines<internal::all_on>;
 using few_configs = internal::on_engines<internal::few_on>;
 using value_configs = internal::on_engines<internal::values_on>;
@@ -126,6 +130,21 @@ template <class T, space S> std::vector<std::remove_const_t<T>> host_vector(vect
 template <class T, space S> std::vector<T> host_vector(const array<T, S>& v) {
   return host_vector(v.view());
 }
+// Built once, in engine.cpp.
+#define LACUNA_HOST_VECTOR(prefix, T, S)                                                           \
+  prefix template std::vector<T> host_vector(vector_view<T, S>);                                   \
+  prefix template std::vector<T> host_vector(vector_view<const T, S>);                             \
+  prefix template std::vector<T> host_vector(const array<T, S>&);
+#define LACUNA_HOST_VECTORS(prefix)                                                                \
+  LACUNA_HOST_VECTOR(prefix, float, space::host)                                                   \
+  LACUNA_HOST_VECTOR(prefix, double, space::host)                                                  \
+  LACUNA_HOST_VECTOR(prefix, std::int32_t, space::host)                                            \
+  LACUNA_HOST_VECTOR(prefix, std::int64_t, space::host)                                            \
+  LACUNA_HOST_VECTOR(prefix, float, space::device)                                                 \
+  LACUNA_HOST_VECTOR(prefix, double, space::device)                                                \
+  LACUNA_HOST_VECTOR(prefix, std::int32_t, space::device)                                          \
+  LACUNA_HOST_VECTOR(prefix, std::int64_t, space::device)
+LACUNA_HOST_VECTORS(extern)
 
 /// Whether two vectors have the same bits (NaN equals itself, 0 is not -0).
 template <class T> bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {

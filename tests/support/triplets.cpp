@@ -16,10 +16,14 @@ template <class Less> triplets stable_sorted(const triplets& a, Less less) {
 }
 
 bool unique(const triplets& a) {
+  bool ascending = true;
+  for (std::size_t k = 1; k < a.value.size() && ascending; ++k)
+    ascending = std::pair(a.row[k - 1], a.col[k - 1]) < std::pair(a.row[k], a.col[k]);
+  if (ascending) return true;
   std::vector<std::pair<std::int64_t, std::int64_t>> at;
   at.reserve(a.value.size());
   for (std::size_t k = 0; k < a.value.size(); ++k) at.emplace_back(a.row[k], a.col[k]);
-  if (!std::is_sorted(at.begin(), at.end())) std::sort(at.begin(), at.end());
+  std::sort(at.begin(), at.end());
   return std::adjacent_find(at.begin(), at.end()) == at.end();
 }
 
@@ -57,6 +61,47 @@ facts coo_facts(const triplets& a) {
     in_order &= std::pair(a.row[k - 1], a.col[k - 1]) <= std::pair(a.row[k], a.col[k]);
   return {in_order, unique(a)};
 }
-facts csr_facts(const triplets& a) { return {coo_facts(by_row(a)).sorted, unique(a)}; }
+facts csr_facts(const triplets& a) {
+  if (std::is_sorted(a.row.begin(), a.row.end())) return coo_facts(a);
+  return {coo_facts(by_row(a)).sorted, unique(a)};
+}
+
+template <class T, class I, class O> coo<T, I, O> make_coo(const triplets& a) {
+  coo<T, I, O> result(default_context<space::host>(),
+                      {static_cast<I>(a.rows), static_cast<I>(a.cols)}, static_cast<O>(a.size()),
+                      coo_facts(a));
+  for (std::int64_t k = 0; k < a.size(); ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    result.rowind()[k] = static_cast<I>(a.row[at]);
+    result.colind()[k] = static_cast<I>(a.col[at]);
+    result.values()[k] = static_cast<T>(a.value[at]);
+  }
+  return result;
+}
+
+template <class T, class I, class O> csr<T, I, O> make_csr(const triplets& a) {
+  if (!std::is_sorted(a.row.begin(), a.row.end())) return make_csr<T, I, O>(by_row(a));
+  csr<T, I, O> result(default_context<space::host>(),
+                      {static_cast<I>(a.rows), static_cast<I>(a.cols)}, static_cast<O>(a.size()),
+                      csr_facts(a));
+  const auto lengths = row_lengths(a);
+  O offset = 0;
+  result.rowptr()[0] = 0;
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    offset = static_cast<O>(offset + lengths[static_cast<std::size_t>(i)]);
+    result.rowptr()[i + 1] = offset;
+  }
+  for (std::int64_t k = 0; k < a.size(); ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    result.colind()[k] = static_cast<I>(a.col[at]);
+    result.values()[k] = static_cast<T>(a.value[at]);
+  }
+  return result;
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template coo<T, I, O> make_coo(const triplets&);                                                 \
+  template csr<T, I, O> make_csr(const triplets&);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::test

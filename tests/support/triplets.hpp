@@ -39,37 +39,8 @@ facts csr_facts(const triplets& a);
 
 /// Typed host owners with the entries in stored order (CSR, CSC: within each row, column) and all
 /// true facts stated.
-template <class T, class I, class O> coo<T, I, O> make_coo(const triplets& a) {
-  coo<T, I, O> result(default_context<space::host>(),
-                      {static_cast<I>(a.rows), static_cast<I>(a.cols)}, static_cast<O>(a.size()),
-                      coo_facts(a));
-  for (std::int64_t k = 0; k < a.size(); ++k) {
-    const auto at = static_cast<std::size_t>(k);
-    result.rowind()[k] = static_cast<I>(a.row[at]);
-    result.colind()[k] = static_cast<I>(a.col[at]);
-    result.values()[k] = static_cast<T>(a.value[at]);
-  }
-  return result;
-}
-template <class T, class I, class O> csr<T, I, O> make_csr(const triplets& a) {
-  csr<T, I, O> result(default_context<space::host>(),
-                      {static_cast<I>(a.rows), static_cast<I>(a.cols)}, static_cast<O>(a.size()),
-                      csr_facts(a));
-  const triplets in_rows = by_row(a);
-  const auto lengths = row_lengths(a);
-  O offset = 0;
-  result.rowptr()[0] = 0;
-  for (std::int64_t i = 0; i < a.rows; ++i) {
-    offset = static_cast<O>(offset + lengths[static_cast<std::size_t>(i)]);
-    result.rowptr()[i + 1] = offset;
-  }
-  for (std::int64_t k = 0; k < a.size(); ++k) {
-    const auto at = static_cast<std::size_t>(k);
-    result.colind()[k] = static_cast<I>(in_rows.col[at]);
-    result.values()[k] = static_cast<T>(in_rows.value[at]);
-  }
-  return result;
-}
+template <class T, class I, class O> coo<T, I, O> make_coo(const triplets& a);
+template <class T, class I, class O> csr<T, I, O> make_csr(const triplets& a);
 template <class T, class I, class O> csc<T, I, O> make_csc(const triplets& a) {
   return csc<T, I, O>(make_csr<T, I, O>(exchanged(a)));
 }
