@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <limits>
+#include <numeric>
+#include <random>
 
 #include "common/clock.hpp"
 #include "common/text.hpp"
@@ -11,11 +13,19 @@
 #include "reference/reference.hpp"
 #include <lacuna/lacuna.hpp>
 #include <lacuna/op/add.hpp>
+#include <lacuna/op/reorder.hpp>
 #include <lacuna/op/spgemm_phases.hpp>
 #include <lacuna/op/verify_product.hpp>
 #include <lacuna/plan/plan.hpp>
+#include <lacuna/plan/statistics.hpp>
 
 namespace lacuna::app {
+
+/// Seconds that the verdict speaks of; 0 where a step was left out.
+struct demo_times {
+  std::string format;
+  double plain = 0, planned = 0, eight_vectors = 0, square = 0, shuffled = 0, reordered = 0;
+};
 
 template <class T, space S> class demo_tour {
 public:
@@ -29,12 +39,14 @@ public:
     z_there_ = copy_to(ctx, z_);
   }
 
-  void run() {
+  demo_times run() {
     formats();
     products();
     several_vectors();
     matrices();
+    if constexpr (S == space::host) reordering();
     vectors();
+    return times_;
   }
 
 private:
@@ -73,19 +85,30 @@ private:
     array<T, S> y(ctx_, a_.shape().row);
     const double bytes = product_bytes(1);
     const auto plain = reference::multiply<T, index_t, offset_t>(host_a_.view(), view(x_));
-    numeric(
+    times_.plain = numeric(
         "y = A x", bytes, [&] { multiply(ctx_, a_, x_there_, y); },
         [&] { return error_of(y, plain); });
-    const auto info = multiply_inspect(ctx_, a_, x_there_, y);
-    numeric(
-        "y = A x, inspected", bytes, [&] { multiply(ctx_, info, a_, x_there_, y); },
-        [&] { return error_of(y, plain); });
-    log_.remark(info.explain());
-    const auto op = plan(ctx_, a_, {.multiplies = 1000});
-    numeric(
+    const stopwatch planning;
+    auto op = plan(ctx_, a_, {.multiplies = 1000});
+    ctx_.synchronize();
+    const double planned_in = planning.seconds();
+    times_.planned = numeric(
         "y = A x, planned", bytes, [&] { op.multiply(x_there_, y); },
         [&] { return error_of(y, plain); });
-    log_.remark(fmt::format("stored as {}, kernel {}", op.format(), op.kernel()));
+    times_.format = op.format();
+    log_.remark(fmt::format("{:.2f} times as fast as plain CSR; planned for 1000 products in {}",
+                            times_.plain / times_.planned, human_seconds(planned_in)));
+    log_.remark(fmt::format("stored as {}, kernel {}, because", times_.format, op.kernel()));
+    for (const std::string& reason : op.decision().reasons) log_.remark("- " + reason);
+    auto twice = copy_to(ctx_, a_);
+    scale(ctx_, 2, twice);
+    numeric(
+        "new values in the same plan", 0, [&] { op.update_values(twice); },
+        [&] {
+          op.multiply(x_there_, y);
+          return error_of(
+              y, reference::multiply<T, index_t, offset_t>(host_a_.view(), view(x_), false, 2));
+        });
     numeric(
         "y = 2 A x - z / 2", bytes + sizeof(T) * static_cast<double>(y.size()),
         [&] { multiply(ctx_, scaled(2, a_), x_there_, scaled(-0.5, z_there_), y); },
@@ -113,7 +136,7 @@ private:
       const auto x_there = copy_to(ctx_, x);
       dense<T, S> y(ctx_, {a_.shape().row, columns}, order);
       const bool by_row = order == layout::row_major;
-      numeric(
+      const double seconds = numeric(
           by_row ? "Y = A X, 8 vectors, row-major" : "Y = A X, 8 vectors, column-major",
           product_bytes(columns), [&] { multiply(ctx_, a_, x_there, y); },
           [&] {
@@ -122,6 +145,8 @@ private:
             const auto result = copy_to(host_, y);
             return reference::worst_error<T>(result.view(), expected);
           });
+      log_.remark(fmt::format("8 products take {:.1f} times as long", 8 * times_.plain / seconds));
+      if (by_row) times_.eight_vectors = seconds;
     }
   }
 
@@ -140,9 +165,54 @@ private:
     if (const auto before = estimate(ctx_, a_, transposed(a_)); before.products > most)
       return log_.remark(
           fmt::format("C = A Aᵀ is left out: it has {} products", human_count(before.products)));
-    numeric(
+    times_.square = numeric(
         "C = A Aᵀ", 0, [&] { c = multiply(ctx_, a_, transposed(a_)); },
         [&] { return verify_product(ctx_, 1, a_, transposed(a_), c).worst; });
+    log_.remark(human_count(c.size()) + " entries");
+  }
+
+  /// Somebody else's numbering, and what an ordering makes of it. The host's alone.
+  void reordering() requires(S == space::host) {
+    const std::int64_t n = a_.shape().row;
+    if (n != a_.shape().col) return;
+    array<index_t> order(ctx_, n);
+    std::iota(order.begin(), order.end(), index_t{0});
+    std::shuffle(order.begin(), order.end(), std::mt19937_64(5));
+    const permutation<index_t> shuffle(ctx_, std::move(order));
+    const auto shuffled = permute(ctx_, a_, shuffle);
+    const auto plain = reference::multiply<T, index_t, offset_t>(host_a_.view(), view(x_));
+    array<T> from(ctx_, n), to(ctx_, n), y(ctx_, n);
+    const auto back = [&](const permutation<index_t>& p) {
+      permute_back(ctx_, p, to, y);
+      return error_of(y, plain);
+    };
+    permute(ctx_, shuffle, x_, from);
+    times_.shuffled = numeric(
+        "y = A x, rows shuffled", product_bytes(1), [&] { multiply(ctx_, shuffled, from, to); },
+        [&] { return back(shuffle); });
+    permutation<index_t> p;
+    csr<T> b;
+    numeric(
+        "reordered (Cuthill-McKee)", 0,
+        [&] {
+          const auto found = reverse_cuthill_mckee(ctx_, shuffled);
+          b = permute(ctx_, shuffled, found);
+          p = compose(ctx_, shuffle, found);
+        },
+        [&] {
+          permute(ctx_, p, x_, from);
+          multiply(ctx_, b, from, to);
+          return back(p);
+        },
+        1);
+    log_.remark(fmt::format("bandwidth {} before, {} after",
+                            human_count(statistics(ctx_, shuffled).bandwidth()),
+                            human_count(statistics(ctx_, b).bandwidth())));
+    times_.reordered = numeric(
+        "y = A x, reordered", product_bytes(1), [&] { multiply(ctx_, b, from, to); },
+        [&] { return back(p); });
+    log_.remark(
+        fmt::format("{:.2f} times as fast as shuffled", times_.shuffled / times_.reordered));
   }
 
   void vectors() {
@@ -177,28 +247,30 @@ private:
         });
   }
 
-  /// Runs once, judges, then runs again for the median time: a step may change its operands.
+  /// Runs once, judges, then runs again for the median time, which is returned: a step may change
+  /// its operands.
   template <class Run, class Error>
-  void measure(const char* name, double bytes, Run run, Error error, bool is_exact) {
+  double measure(const char* name, double bytes, Run run, Error error, bool is_exact, int repeat) {
     run();
     ctx_.synchronize();
     const double worst = error();
     std::vector<double> seconds;
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < repeat; ++i) {
       const stopwatch watch;
       run();
       ctx_.synchronize();
       seconds.push_back(watch.seconds());
     }
-    log_.step(name, median(seconds), bytes, worst, is_exact);
+    log_.step(name, median(seconds), bytes, found, is_exact);
+    return median(seconds);
   }
   template <class Run, class Error>
-  void numeric(const char* name, double bytes, Run run, Error error) {
-    measure(name, bytes, run, error, false);
+  double numeric(const char* name, double bytes, Run run, Error error, int repeat = 5) {
+    return measure(name, bytes, run, error, false, repeat);
   }
   template <class Run, class Same> void exact(const char* name, double bytes, Run run, Same same) {
     const auto error = [&] { return same() ? 0 : std::numeric_limits<double>::infinity(); };
-    measure(name, bytes, run, error, true);
+    measure(name, bytes, run, error, true, 3);
   }
 
   [[nodiscard]] bool passes_check() const {
@@ -236,6 +308,7 @@ private:
   array<T> x_, z_;
   array<T, S> x_there_, z_there_;
   demo_log& log_;
+  demo_times times_;
 };
 
 } // namespace lacuna::app

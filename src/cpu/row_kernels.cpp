@@ -42,8 +42,10 @@ template <class T, class I> HWY_INLINE void prefetch(const T* values, const I* c
 template <class T> using row_tag = hn::CappedTag<T, 32 / sizeof(T)>;
 
 /// Rows of this many entries are gathered by the processor: nothing is as good at keeping many
-/// misses under way. Rows of 2500 with scattered x, EPYC, 2 threads: 2.8 against 1.9 GFLOP/s.
-constexpr std::int64_t gather_from = 512;
+/// misses under way. Rows of 2500 with scattered x, Zen 4, 2 threads: 2.8 against 1.9 GFLOP/s.
+/// Where x is in a cache, as it is for most matrices with shorter rows, it loses (Zen 3: rows of
+/// 792 0.6 against 0.4 ns an entry).
+constexpr std::int64_t gather_from = 2048;
 
 /// Elements of x at `columns` by the processor's gather, which wants indices as wide as the lanes.
 template <class D, class T, class I> HWY_INLINE auto gather(D d, const T* x, const I* columns) {
@@ -60,11 +62,15 @@ template <class D, class T, class I> HWY_INLINE auto gather(D d, const T* x, con
 /// Rows from this many entries on are summed in vectors; no vector has more lanes.
 constexpr std::int64_t vectors_from = 8;
 
+/// From here on with two sums and half the prefetches. In shorter rows a branch for the odd vector,
+/// which no processor can foresee, costs more than that gains.
+constexpr std::int64_t two_sums_from = 64;
+
 /// Entries in vectors. The last vector ends where the row does: those of its lanes that were added
 /// before are left out. Without a loop over the last few entries, whose number no processor can
-/// foresee, rows of uneven length take three quarters of the time (Zen 3: ca-AstroPh 0.98 -> 0.76
-/// ns an entry, Delaunay 1.58 -> 0.66; a second sum gains nothing, loads are the limit).
-template <bool by_gather, class T, class I>
+/// foresee either, rows of uneven length take three quarters of the time (Zen 3: ca-AstroPh 0.98 ->
+/// 0.76 ns an entry).
+template <bool two_sums, bool by_gather, class T, class I>
 HWY_INLINE T sum_vectors(const T* values, const I* columns, std::int64_t count, const T* x) {
   const row_tag<T> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -76,12 +82,22 @@ HWY_INLINE T sum_vectors(const T* values, const I* columns, std::int64_t count, 
   };
   const std::int64_t whole = (count - 1) & -lanes; // one lane at least is left
   auto sum = hn::Zero(d);
-  for (std::int64_t k = 0; k < whole; k += lanes) {
+  std::int64_t k = 0;
+  if constexpr (two_sums) {
+    auto other = hn::Zero(d);
+    for (; k + 2 * lanes <= whole; k += 2 * lanes) {
+      prefetch(values + k, columns + k);
+      sum = hn::MulAdd(hn::LoadU(d, values + k), pick_x(k), sum);
+      other = hn::MulAdd(hn::LoadU(d, values + k + lanes), pick_x(k + lanes), other);
+    }
+    sum = hn::Add(sum, other);
+  }
+  for (; k < whole; k += lanes) {
     prefetch(values + k, columns + k);
     sum = hn::MulAdd(hn::LoadU(d, values + k), pick_x(k), sum);
   }
   const auto added = hn::FirstN(d, static_cast<std::size_t>(whole + lanes - count));
-  const std::int64_t k = count - lanes;
+  k = count - lanes;
   const auto last = hn::Mul(hn::LoadU(d, values + k), pick_x(k));
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, hn::IfThenZeroElse(added, last))));
 }
@@ -92,7 +108,7 @@ HWY_INLINE T sum_entries(const T* values, const I* columns, std::int64_t count, 
 /// A long row's pieces in order. Apart from the loop over rows, which stays small.
 template <class T, class I>
 HWY_NOINLINE T sum_pieces(const T* values, const I* columns, std::int64_t count, const T* x) {
-  T sum = sum_vectors<true>(values, columns, std::min(count, piece_entries), x);
+  T sum = sum_vectors<true, true>(values, columns, std::min(count, piece_entries), x);
   for (std::int64_t first = piece_entries; first < count; first += piece_entries) {
     const std::int64_t length = std::min(count - first, piece_entries);
     sum += sum_entries(values + first, columns + first, length, x);
@@ -103,7 +119,7 @@ HWY_NOINLINE T sum_pieces(const T* values, const I* columns, std::int64_t count,
 template <class T, class I>
 HWY_INLINE T sum_entries(const T* values, const I* columns, std::int64_t count, const T* x) {
   prefetch(values, columns);
-  if (count < vectors_from) {
+  if (count < vectors_from) [[likely]] {
     T sum{0};
     // Unrolled: a branch for each length is foreseen better than one that closes a loop.
     HWY_UNROLL(8)
@@ -113,7 +129,8 @@ HWY_INLINE T sum_entries(const T* values, const I* columns, std::int64_t count, 
     }
     return sum;
   }
-  if (count < gather_from) return sum_vectors<false>(values, columns, count, x);
+  if (count < two_sums_from) return sum_vectors<false, false>(values, columns, count, x);
+  if (count < gather_from) return sum_vectors<true, false>(values, columns, count, x);
   return sum_pieces(values, columns, count, x);
 }
 
