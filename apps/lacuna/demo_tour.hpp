@@ -261,7 +261,7 @@ private:
       ctx_.synchronize();
       seconds.push_back(watch.seconds());
     }
-    log_.step(name, median(seconds), bytes, found, is_exact);
+    log_.step(name, median(seconds), bytes, worst, is_exact);
     return median(seconds);
   }
   template <class Run, class Error>

@@ -159,42 +159,44 @@ __device__ void finish_piece(const slice_arguments<T, I>& p, std::int64_t warp,
   }
 }
 
-/// Steps in flight where slices are long, or rows are in pieces.
+/// Steps in flight of pieces and of long slices.
 constexpr int most_in_flight = 8;
 
 /// Blocks a multiprocessor is to hold: as many as have registers for what a lane has in flight.
-template <int unroll, class I>
-inline constexpr int slice_blocks = sizeof(I) == 8 ? 6
-                                    : unroll == 4  ? 12
-                                    : unroll == 6  ? 10
-                                                   : 8;
+template <int unroll, bool pieces, class I>
+inline constexpr int slice_blocks = sizeof(I) == 8                       ? 6
+                                    : pieces || unroll == most_in_flight ? 8
+                                    : unroll == 4                        ? 12
+                                                                         : 10;
 
 /// A warp a slice. Measured on an H200 against several slices a warp, which share loads of their
 /// places: 3 steps a slice 308 -> 418 GFLOP/s, 6 steps 403 -> 519, 14 steps 547 -> 584.
-template <int unroll, bool strided, class T, class I>
-__global__ void __launch_bounds__(32 * warps_per_block, (slice_blocks<unroll, I>))
+template <int unroll, bool pieces, bool strided, class T, class I>
+__global__ void __launch_bounds__(32 * warps_per_block, (slice_blocks<unroll, pieces, I>))
     multiply_slices_kernel(const slice_arguments<T, I> p) {
   const int lane = static_cast<int>(threadIdx.x) % slice_lanes;
   const std::int64_t s = thread_index() / slice_lanes;
   if (s >= p.slice_count) return;
   const ell_slice slice = p.slices[s];
   const int count = static_cast<int>(p.slices[s + 1].step - slice.step);
-  // What the sum is for is asked for before it is there.
-  const bool is_piece = unroll == most_in_flight && s < p.piece_count;
-  row_piece<I> piece{};
-  I row = -1;
+  const auto sum_of = [&](auto in_flight) {
+    return sum_steps<in_flight(), strided>(p, p.x + std::int64_t{blockIdx.y} * p.x_column,
+                                           slice.step, count, slice.kind(),
+                                           p.columns + slice.first_byte());
+  };
+  // What a sum is for is asked for before it is there.
+  if (pieces && s < p.piece_count) {
+    const row_piece<I> piece = p.pieces[s];
+    return finish_piece(p, s, piece, sum_of(std::integral_constant<int, most_in_flight>{}));
+  }
   const int lanes = slice.row_lanes();
   const std::int64_t place = (s - p.piece_count) * slice_lanes;
-  if (is_piece)
-    piece = p.pieces[s];
-  else if (p.rows == nullptr)
+  I row = -1;
+  if (p.rows == nullptr)
     row = place + lane < p.row_count ? static_cast<I>(place + lane) : I{-1};
   else if (lane % lanes == 0)
     row = load_once(p.rows + place + lane / lanes);
-
-  T sum = sum_steps<unroll, strided>(p, p.x + std::int64_t{blockIdx.y} * p.x_column, slice.step,
-                                     count, slice.kind(), p.columns + slice.first_byte());
-  if (is_piece) return finish_piece(p, s, piece, sum);
+  T sum = sum_of(std::integral_constant<int, unroll>{});
   for (int step = 1; step < lanes; step *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
   if (row >= 0) store(p, row, sum);
 }
@@ -336,23 +338,25 @@ void multiply_ell_csr(const device_context& ctx, T alpha, ell_csr_view<const T, 
   p.tickets = scratch.tickets();
   // Loads in flight that most slices leave idle cost registers, and so warps.
   const auto at_most = [&](std::int64_t width) {
-    return pieces == 0 && a.steps().size() <= width * p.slice_count + p.slice_count / 8;
+    return a.steps().size() <= width * p.slice_count + p.slice_count / 8;
   };
   for (std::int64_t first = 0; first < columns; first += at_once) {
     const dim3 grid(blocks, static_cast<unsigned>(std::min(at_once, columns - first)));
-    const auto launch = [&](auto unroll, auto strided) {
-      multiply_slices_kernel<unroll(), strided()>
+    const auto launch = [&](auto unroll, auto with_pieces, auto strided) {
+      multiply_slices_kernel<unroll(), with_pieces(), strided()>
           <<<grid, 32 * warps_per_block, 0, ctx.stream()>>>(p);
     };
-    using std::integral_constant;
+    using std::integral_constant, std::true_type, std::false_type;
     if (p.x_row != 1)
-      launch(integral_constant<int, most_in_flight>{}, std::true_type{});
+      launch(integral_constant<int, most_in_flight>{}, true_type{}, true_type{});
+    else if (at_most(4) && pieces > 0)
+      launch(integral_constant<int, 4>{}, true_type{}, false_type{});
     else if (at_most(4))
-      launch(integral_constant<int, 4>{}, std::false_type{});
-    else if (at_most(6))
-      launch(integral_constant<int, 6>{}, std::false_type{});
+      launch(integral_constant<int, 4>{}, false_type{}, false_type{});
+    else if (at_most(6) && pieces == 0)
+      launch(integral_constant<int, 6>{}, false_type{}, false_type{});
     else
-      launch(integral_constant<int, most_in_flight>{}, std::false_type{});
+      launch(integral_constant<int, most_in_flight>{}, true_type{}, false_type{});
     check_launch("multiply_slices_kernel");
     p.x += at_once * p.x_column;
     p.y += at_once * p.y_column;

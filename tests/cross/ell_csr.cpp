@@ -157,6 +157,61 @@ TYPED_TEST(EllCsr, FarColumns) {
   });
 }
 
+/// Rows of `width` entries, entry k of each within columns [k span, (k + 1) span): what 8, 16 or
+/// all bits hold; span 1: on one diagonal.
+triplets rows_within(std::int64_t width, std::int64_t span) {
+  triplets m{std::to_string(width) + " a row, each within " + std::to_string(span),
+             200,
+             700'000,
+             {},
+             {},
+             {}};
+  random_source random(12);
+  for (std::int64_t i = 0; i < m.rows; ++i)
+    for (std::int64_t k = 0; k < width; ++k) {
+      const std::int64_t within = i % 32 == 0 ? 0 : i % 32 == 1 ? span - 1 : random.below(span);
+      m.add(i, span == 1 ? i + 3 * k : k * span + within, random.value());
+    }
+  return m;
+}
+
+/// Devices have a kernel for each width that all slices share, up to 8, and three for others.
+TYPED_TEST(EllCsr, EachWidthAndPacking) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  constexpr std::pair<std::int64_t, packing> packings[] = {{1, packing::diagonal},
+                                                           {200, packing::bits8},
+                                                           {60'000, packing::bits16},
+                                                           {70'000, packing::full}};
+  TypeParam::for_each_value_kind([&] {
+    const auto x = special_vector<T>(700'000, 9);
+    const auto x_there = TypeParam::put(x);
+    const auto expect_product = [&](const triplets& m, const auto& e) {
+      auto y = TypeParam::put(all_nan<T>(m.rows));
+      multiply(ctx, e, x_there, y);
+      EXPECT_TRUE(within(host_vector(y), expected_product(1, TypeParam::host_csr(m), false, x)));
+    };
+    for (std::int64_t width = 1; width <= 10; ++width)
+      for (const auto& [span, kind] : packings) {
+        triplets m = rows_within(width, span);
+        SCOPED_TRACE(m.name);
+        const auto even = to_ell_csr(ctx, TypeParam::put_csr(m), thresholds[1]);
+        EXPECT_EQ(even.even.width, width);
+        EXPECT_EQ(even.even.kind, kind);
+        expect_product(m, even);
+        // One row with more entries: slices differ. Then so many that it is in pieces.
+        for (std::int64_t k = 0; k < width + 12; ++k) m.add(7, 699'000 + k, 0.5);
+        const auto uneven = to_ell_csr(ctx, TypeParam::put_csr(m), thresholds[1]);
+        EXPECT_EQ(uneven.even.width, 0);
+        expect_product(m, uneven);
+        for (std::int64_t k = 0; k < 70; ++k) m.add(8, 699'100 + k, 0.25);
+        const auto in_pieces = to_ell_csr(ctx, TypeParam::put_csr(m), thresholds[0]);
+        EXPECT_GT(in_pieces.pieces.size(), 0);
+        expect_product(m, in_pieces);
+      }
+  });
+}
+
 template <class C> class EllCsrThreads : public engine_test<C> {};
 TYPED_TEST_SUITE(EllCsrThreads, host_value_configs, config_name);
 
