@@ -72,9 +72,7 @@ public:
     return op_.bytes() + (in_place ? p_.csr_bytes() : 0);
   }
   [[nodiscard]] choice explain() const override {
-    if (!p_.transposed()) return in_words(op_.decision());
-    const auto transpose_of_a = transpose(op_.where(), p_.a);
-    return in_words(decide<T, S>(op_.where(), transpose_of_a.view()));
+    return in_words(decision());
   }
 
 private:

@@ -1,7 +1,11 @@
 // The line search over SpGEMM's thresholds.
 #include <lacuna/plan/tune_spgemm.hpp>
 
-#include <lacuna/plan/tune.hpp>
+#include <chrono>
+
+#include <lacuna/gen/generate.hpp>
+#include <lacuna/op/copy.hpp>
+#include <lacuna/op/spgemm.hpp>
 
 #include "plan/fit.hpp"
 #include "plan/tuning.hpp"
@@ -62,8 +66,9 @@ spgemm_thresholds search_spgemm_thresholds(const spgemm_thresholds& start, int p
   return best;
 }
 
-namespace detail {
+namespace {
 
+/// Specs for gen::generate.
 std::vector<std::string> training_products(bool quick) {
   // Short rows, stencils, blocks, meshes, graphs with a few heavy rows.
   std::vector<std::string> specs = {"poisson2d:n=500", "poisson3d27:n=40",
@@ -77,12 +82,44 @@ std::vector<std::string> training_products(bool quick) {
   return specs;
 }
 
-double median_seconds(int repeat, const std::function<void()>& run) {
+/// The median of `repeat` runs, after one that does not count.
+template <class Run> double median_seconds(int repeat, const Run& run) {
   run();
   std::vector<double> seconds;
-  for (int i = 0; i < repeat; ++i) seconds.push_back(seconds_of(run));
+  for (int i = 0; i < repeat; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    run();
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
   return fitting::median(seconds);
 }
 
-} // namespace detail
+} // namespace
+
+template <space S>
+spgemm_thresholds tune_spgemm(const context<S>& ctx, const spgemm_thresholds& start, bool quick,
+                              std::vector<std::string> specs) {
+  if (specs.empty()) specs = training_products(quick);
+  std::vector<csr<double, std::int32_t, std::int32_t, S>> matrices;
+  for (const std::string& spec : specs) {
+    const auto a =
+        gen::generate<double, std::int32_t, std::int32_t>(default_context<space::host>(), spec);
+    if (a.shape().row == a.shape().col) matrices.push_back(copy_to(ctx, a));
+  }
+  return search_spgemm_thresholds(start, quick ? 1 : 3, [&](const spgemm_thresholds& t) {
+    std::vector<double> seconds;
+    for (const auto& a : matrices)
+      seconds.push_back(median_seconds(quick ? 3 : 5, [&] {
+        (void)multiply(ctx, a, a, {.thresholds = &t});
+        ctx.synchronize();
+      }));
+    return seconds;
+  });
+}
+template spgemm_thresholds tune_spgemm(const host_context&, const spgemm_thresholds&, bool,
+                                       std::vector<std::string>);
+template spgemm_thresholds tune_spgemm(const device_context&, const spgemm_thresholds&, bool,
+                                       std::vector<std::string>);
+
 } // namespace lacuna

@@ -6,6 +6,8 @@
 // Made on the host, whatever engine multiplies. Every sum has a fixed order.
 #pragma once
 
+#include <vector>
+
 #include <lacuna/op/copy.hpp>
 #include <lacuna/op/multiply.hpp>
 
@@ -31,7 +33,7 @@ template <class T, space S> struct hyb {
 template <class T>
 hyb<T, space::host> make_hyb(const host_context& ctx, csr_view<const T> a, std::int64_t width = 0);
 
-/// y = alpha A x, the ELL part; accumulate: y is added to. Queued on a device.
+/// y = A x of the ELL part. Queued on a device.
 template <class T>
 void multiply_ell(const host_context& ctx, const hyb<T, space::host>& a, vector_view<const T> x,
                   vector_view<T> y);
