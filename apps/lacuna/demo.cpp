@@ -12,7 +12,7 @@ namespace lacuna::app {
 namespace {
 
 struct settings {
-  std::string matrix = "gen:poisson3d:n=96";
+  std::string matrix = "gen:poisson3d:n=80";
   io::read_options read;
 };
 

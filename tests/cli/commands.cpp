@@ -326,9 +326,22 @@ TEST_F(Cli, DemoTakesFilesToo) {
     EXPECT_LE(step["verify_error"], 1) << step;
     if (step["engine"] == "host") steps.push_back(step["step"]);
   }
-  for (const char* each :
-       {"csr → coo", "B = Aᵀ", "y = A x", "y = A x, planned", "C = A + Aᵀ", "C = A Aᵀ", "2-norm"})
+  for (const char* each : {"csr → coo", "B = Aᵀ", "y = A x", "y = A x, planned",
+                           "new values in the same plan", "Y = A X, 8 vectors, column-major",
+                           "C = A + Aᵀ", "C = A Aᵀ", "reordered (Cuthill-McKee)", "2-norm"})
     EXPECT_EQ(std::count(steps.begin(), steps.end(), each), 1) << each;
+}
+
+TEST_F(Cli, DemoSaysWhyAndEndsWithAVerdict) {
+  const auto r = run({"demo", "gen:poisson2d:n=20", "--device", "host"});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_TRUE(has(r.out, " times as fast as plain CSR; planned for 1000 products in ")) << r.out;
+  EXPECT_TRUE(has(r.out, ", because\n      - ")) << r.out;
+  EXPECT_TRUE(has(r.out, "\n\n✓ All ")) << r.out;
+  EXPECT_TRUE(has(r.out, " results agree with the reference loops")) << r.out;
+  // Without two square sides nothing is reordered.
+  EXPECT_FALSE(has(run({"demo", "gen:uniform:rows=30,cols=20,per_row=3", "--device", "host"}).out,
+                   "reorder"));
 }
 
 TEST_F(Cli, SpyInTheTerminal) {
