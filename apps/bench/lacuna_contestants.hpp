@@ -82,6 +82,7 @@ private:
   static plan_hints hints(const problem<T, S>& p, const std::string& format) {
     plan_hints h;
     h.format = format;
+    if (!format.empty()) h.memory_limit = 2 * p.csr_bytes(); // as where none is named
     h.multiplies = p.transposed() ? 0 : planned_multiplies;
     h.transposed_multiplies = p.transposed() ? planned_multiplies : 0;
     return h;

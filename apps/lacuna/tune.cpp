@@ -192,6 +192,7 @@ template <space S> int run_on(const options& o, const settings& s, const context
     object["device"] = engine_name(ctx);
     object["seconds"] = seconds;
     object["file"] = stores ? json(file) : json();
+    object["kept_in"] = file; // where plans look
     print_json(object);
     return exit_done;
   }
@@ -203,6 +204,9 @@ template <space S> int run_on(const options& o, const settings& s, const context
   if (t.scatter() > 0.25 && !o.quiet)
     print(stderr, "lacuna: times scattered by {:.0f} %: tune again when nothing else runs here\n",
           100 * t.scatter());
+  if (t.judged_built_in.mean_slowdown() < 0.99 * t.judged_before.mean_slowdown())
+    say("the built-in costs choose better than those in {}: remove it to use them\n",
+        shown(t.before.origin));
   if (!t.better)
     say("the costs in use choose as well, or better: nothing was stored\n");
   else if (s.dry_run)

@@ -73,7 +73,7 @@ bsr<T, I, O> csr_to_bsr(const host_context& ctx, csr_view<const T, I, O> a,
       pattern = std::move(found);
     }
   }
-  bsr<T, I, O> result{a.shape(), a.size(), block, {}, {}, {}, {}};
+  bsr<T, I, O> result{a.shape(), a.size(), block, {}, {}, {}, {}, false};
   const std::int64_t blocks = pattern.size(), places = block * block;
   array<float> unused;
   std::tie(result.rowptr, result.colind, unused) = std::move(pattern).release();
@@ -95,6 +95,9 @@ bsr<T, I, O> csr_to_bsr(const host_context& ctx, csr_view<const T, I, O> a,
         masks[k] |= std::uint64_t{1} << (column % block * block + row - i * block);
       }
   });
+  std::int64_t places_taken = 0;
+  for (const std::uint64_t mask : masks) places_taken += std::popcount(mask);
+  result.merged = places_taken != a.size();
   const auto lacks = [&](std::uint64_t mask) { return mask != all_of(block); };
   if (std::any_of(masks.begin(), masks.end(), lacks)) {
     for (std::int64_t k = 0; k < blocks; ++k)
@@ -124,9 +127,11 @@ void place_in_bsr(const host_context& ctx, vector_view<const O> rowptr, const I*
         const I column = colind[e];
         const std::int64_t k =
             find_block(block_colind, first, last, static_cast<I>(column / block));
-        if (k == last) continue; // of another pattern
-        to.values()[k * block * block + column % block * block + row - i * block] +=
-            values[from == nullptr ? e : from[e]];
+        if (k == last || column_of(block_colind[k]) != column / block)
+          continue; // of another pattern
+        T& place = to.values()[k * block * block + column % block * block + row - i * block];
+        const T value = values[from == nullptr ? e : from[e]];
+        place = to.merged() ? place + value : value;
       }
   });
 }

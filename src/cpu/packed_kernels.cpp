@@ -30,6 +30,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// are no better.
 constexpr std::int64_t ahead = 256;
 constexpr std::int64_t chunks_ahead = 8;
+/// Entries from which rows have two sums, as in row_kernels.cpp.
+constexpr std::int64_t two_sums_from = 64;
 /// Chunks that are unpacked together. Zen 4, one thread, 5-point stencil in double: 0.61 ns an
 /// entry with 3 or 4; with 2 floats lose a tenth; with 6 it is 0.69, as so many stores wait behind
 /// those of y, which miss the caches.
@@ -90,6 +92,8 @@ public:
     base_ = first * chunk_entries;
     ready_ = last * chunk_entries;
   }
+  /// The first entry that is unpacked.
+  HWY_INLINE std::int64_t first() const { return base_; }
   /// One past the last entry that is unpacked.
   HWY_INLINE std::int64_t ready() const { return ready_; }
   /// The column of entry k and those after it.
@@ -135,36 +139,46 @@ HWY_INLINE std::int64_t equal_rows(const packed_arguments<T, I, O>& p, const I* 
 template <class T, class I>
 HWY_INLINE T sum_entries(column_window<I>& window, const T* values, std::int64_t first,
                          std::int64_t last, const T* x) {
-  std::int64_t k = first;
-  T sum{0};
   const hn::CappedTag<T, 32 / sizeof(T)> d;
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  if (last - first >= 8) {
-    auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
-    if (first >= window.ready()) window.move_to(first);
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d)), count = last - first;
+  std::int64_t k = first;
+  if (count < 8) {
+    T sum{0};
+    while (k < last) {
+      if (k >= window.ready()) window.move_to(k);
+      const std::int64_t stop = std::min(window.ready(), last);
+      for (const I* columns = window.at(k); k < stop; ++k) sum += values[k] * x[*columns++];
+    }
+    return sum;
+  }
+  const std::int64_t whole = first + ((count - 1) & -lanes); // one lane at least is left
+  auto sum = hn::Zero(d);
+  if (first >= window.ready()) window.move_to(first);
+  if (count >= two_sums_from) {
+    auto other = hn::Zero(d);
     for (;;) {
-      const std::int64_t stop = std::min(window.ready(), last) - 2 * lanes;
+      const std::int64_t stop = std::min(window.ready(), whole) - 2 * lanes;
       const I* columns = window.at(k);
       for (; k <= stop; k += 2 * lanes, columns += 2 * lanes) {
         __builtin_prefetch(values + k + ahead);
-        sum0 = hn::MulAdd(hn::LoadU(d, values + k), pick(d, x, columns), sum0);
-        sum1 = hn::MulAdd(hn::LoadU(d, values + k + lanes), pick(d, x, columns + lanes), sum1);
+        sum = hn::MulAdd(hn::LoadU(d, values + k), pick(d, x, columns), sum);
+        other = hn::MulAdd(hn::LoadU(d, values + k + lanes), pick(d, x, columns + lanes), other);
       }
-      if (last <= window.ready()) break;
+      if (whole <= window.ready()) break;
       window.move_to(k);
     }
-    if (k + lanes <= last) {
-      sum0 = hn::MulAdd(hn::LoadU(d, values + k), pick(d, x, window.at(k)), sum0);
-      k += lanes;
-    }
-    sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
+    sum = hn::Add(sum, other);
   }
-  while (k < last) {
-    if (k >= window.ready()) window.move_to(k);
-    const std::int64_t stop = std::min(window.ready(), last);
-    for (const I* columns = window.at(k); k < stop; ++k) sum += values[k] * x[*columns++];
+  for (; k < whole; k += lanes) {
+    if (k + lanes > window.ready()) window.move_to(k);
+    sum = hn::MulAdd(hn::LoadU(d, values + k), pick(d, x, window.at(k)), sum);
   }
-  return sum;
+  // The last vector ends where the row does: lanes that were added before are left out.
+  const auto added = hn::FirstN(d, static_cast<std::size_t>(whole + lanes - last));
+  k = last - lanes;
+  if (last > window.ready() || k < window.first()) window.move_to(k);
+  const auto rest = hn::Mul(hn::LoadU(d, values + k), pick(d, x, window.at(k)));
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, hn::IfThenZeroElse(added, rest))));
 }
 
 template <class T, class I, class O>

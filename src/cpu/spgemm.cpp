@@ -190,6 +190,13 @@ made_entries<T, I> multiply_rows(const host_context& ctx, T alpha, csr_view<cons
   const std::size_t needed =
       fixed + static_cast<std::size_t>(checked_mul(entries, sizeof(T) + sizeof(I)));
   if (limit != 0 && needed > limit) throw_over_limit(needed, limit);
+  std::size_t in_chunks = 0;
+  for (const auto& each : chunks) in_chunks += each.bytes();
+  if (limit != 0 && !made &&
+      needed + in_chunks > limit) { // no room for both: all rows are made again
+    chunks.clear();
+    for (spgemm_unit& u : plan.units) u.made = false;
+  }
   // The system would promise more than it has, and end the process later.
   if (const std::size_t room = limit == 0 && !made ? available_memory() + fixed : needed;
       needed > room)

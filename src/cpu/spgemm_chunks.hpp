@@ -66,6 +66,12 @@ public:
     }
   }
 
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const chunk& c : chunks_) sum += c.col.bytes() + c.value.bytes();
+    return sum;
+  }
+
 private:
   struct chunk {
     array<I> col;

@@ -3,6 +3,7 @@
 
 #include "gpu/parts/cuda.cuh"
 #include "gpu/parts/reduce.cuh"
+#include "gpu/parts/sort.cuh"
 
 namespace lacuna::detail::gpu {
 namespace {
@@ -25,6 +26,21 @@ __device__ std::int64_t find_block(const I* colind, std::int64_t begin, std::int
   }
   return begin;
 }
+
+/// Where an entry's value is kept; -1: nowhere, it is of another pattern.
+template <class I, class O> struct block_places {
+  const O* rowptr;
+  const I* colind;
+  int block;
+  __device__ std::int64_t operator()(std::int64_t row, I column) const {
+    const std::int64_t i = row / block, last = rowptr[i + 1];
+    const auto wanted = static_cast<I>(column / block);
+    const std::int64_t k = find_block(colind, std::int64_t{rowptr[i]}, last, wanted);
+    const I stored = k < last ? colind[k] : I{-1};
+    if (k == last || (stored < 0 ? ~stored : stored) != wanted) return -1;
+    return k * block * block + column % block * block + row % block;
+  }
+};
 
 /// Which blocks have entries: a matrix of blocks, its values unused.
 template <class T, class I, class O>
@@ -71,7 +87,7 @@ bsr<T, I, O, space::device> csr_to_bsr(const device_context& ctx,
       pattern = std::move(found);
     }
   }
-  bsr<T, I, O, space::device> result{a.shape(), a.size(), block, {}, {}, {}, {}};
+  bsr<T, I, O, space::device> result{a.shape(), a.size(), block, {}, {}, {}, {}, false};
   const std::int64_t blocks = pattern.size();
   array<float, space::device> unused;
   std::tie(result.rowptr, result.colind, unused) = std::move(pattern).release();
@@ -85,20 +101,24 @@ bsr<T, I, O, space::device> csr_to_bsr(const device_context& ctx,
   const O* const block_rowptr = result.rowptr.data();
   I* const block_colind = result.colind.data();
   auto* const bits = reinterpret_cast<unsigned long long*>(masks.data());
-  for_each(ctx, a.shape().row, "to_bsr: masks", [=] __device__(std::int64_t row) {
-    const std::int64_t i = row / block;
-    for (O e = rowptr[row]; e < rowptr[row + 1]; ++e) {
-      const I column = colind[e];
-      const std::int64_t k = find_block(block_colind, block_rowptr[i], block_rowptr[i + 1],
-                                        static_cast<I>(column / block));
-      atomicOr(bits + k, 1ULL << (column % block * block + row % block));
-    }
+  const std::int64_t rows = a.shape().row;
+  for_each(ctx, a.size(), "to_bsr: masks", [=] __device__(std::int64_t e) {
+    const std::int64_t row = row_of(rowptr, rows, e), i = row / block;
+    const I column = colind[e];
+    const std::int64_t k = find_block(block_colind, block_rowptr[i], block_rowptr[i + 1],
+                                      static_cast<I>(column / block));
+    atomicOr(bits + k, 1ULL << (column % block * block + row % block));
   });
   const std::uint64_t all = all_of(block);
   const auto lacking = reduce<std::int64_t>(
       ctx, blocks,
       [=] __device__(std::int64_t k) { return static_cast<std::int64_t>(bits[k] != all); },
       cuda::std::plus<>{}, 0);
+  const auto taken = reduce<std::int64_t>(
+      ctx, blocks,
+      [=] __device__(std::int64_t k) { return static_cast<std::int64_t>(__popcll(bits[k])); },
+      cuda::std::plus<>{}, 0);
+  result.merged = taken != a.size();
   if (lacking > 0) {
     for_each(ctx, blocks, "to_bsr: columns", [=] __device__(std::int64_t k) {
       if (bits[k] != all) block_colind[k] = ~block_colind[k];
@@ -115,26 +135,29 @@ void place_in_bsr(const device_context& ctx, vector_view<const O, space::device>
                   bsr_view<T, I, O, space::device> to) {
   const device_guard guard(ctx.device());
   const int block = to.block();
+  const std::int64_t entries = to.size();
   const O* const rows = rowptr.data();
   const O* const block_rowptr = to.rowptr().data();
   const I* const block_colind = to.colind().data();
   T* const places = to.values().data();
+  const std::int64_t row_count = to.shape().row;
   // -0 is what a sum begins with: it changes no bit of the first value.
   for_each(ctx, to.values().size(), "update_values: bsr",
            [=] __device__(std::int64_t k) { places[k] = -T{0}; });
+  const block_places<I, O> place_of{block_rowptr, block_colind, block};
+  if (!to.merged()) {
+    for_each(ctx, rowptr.empty() ? 0 : entries, "update_values: bsr",
+             [=] __device__(std::int64_t e) {
+               const std::int64_t at = place_of(row_of(rows, row_count, e), colind[e]);
+               if (at >= 0) places[at] = values[from == nullptr ? e : from[e]];
+             });
+    return;
+  }
   // One thread per row, so that duplicates are added in their order.
-  for_each(ctx, to.shape().row, "update_values: bsr", [=] __device__(std::int64_t row) {
-    const std::int64_t i = row / block;
-    const std::int64_t first = block_rowptr[i], last = block_rowptr[i + 1];
-    std::int64_t k = first;
+  for_each(ctx, row_count, "update_values: bsr", [=] __device__(std::int64_t row) {
     for (O e = rows[row]; e < rows[row + 1]; ++e) {
-      const I column = colind[e], wanted = static_cast<I>(column / block);
-      const I stored = k < last ? block_colind[k] : I{0};
-      if (k >= last || (stored < 0 ? ~stored : stored) != wanted)
-        k = find_block(block_colind, first, last, wanted);
-      if (k < last)
-        places[k * block * block + column % block * block + row % block] +=
-            values[from == nullptr ? e : from[e]];
+      const std::int64_t at = place_of(row, colind[e]);
+      if (at >= 0) places[at] += values[from == nullptr ? e : from[e]];
     }
   });
 }

@@ -6,14 +6,15 @@
 
 #include "gpu/parts/cuda.cuh"
 #include "gpu/parts/load.cuh"
+#include "gpu/parts/offsets.cuh"
 
 namespace lacuna::detail::gpu {
 namespace {
 
 constexpr unsigned all_lanes = 0xffffffff;
 
-template <class T, class I, class O> struct block_multiply_arguments {
-  const O* rowptr;
+template <class T, class I> struct block_multiply_arguments {
+  read_offsets rowptr;
   const I* colind;
   const T* values;
   const std::uint64_t* masks;
@@ -35,9 +36,9 @@ template <int b> struct block_lanes {
   static constexpr int used = blocks * rows * b;
 };
 
-template <int b, int columns, class T, class I, class O>
+template <int b, int columns, class T, class I>
 __global__ void __launch_bounds__(block_threads)
-    multiply_blocks_kernel(const block_multiply_arguments<T, I, O> p) {
+    multiply_blocks_kernel(const block_multiply_arguments<T, I> p) {
   using deal = block_lanes<b>;
   constexpr int places = deal::rows * b;
   const std::int64_t i = thread_index() / 32;
@@ -45,24 +46,31 @@ __global__ void __launch_bounds__(block_threads)
   if (i >= p.block_rows) return;
   const int of_block = lane / places, place = lane % places;
   const int c = place / deal::rows, r = place % deal::rows; // neighbours are in one column
-  const bool works = lane < deal::used;
   T sums[deal::passes][columns] = {};
   const std::int64_t end = p.rowptr[i + 1];
-#pragma unroll 4
-  for (std::int64_t k = p.rowptr[i] + of_block; works && k < end; k += deal::blocks) {
-    const I stored = p.colind[k];
-    const std::int64_t column = (stored < 0 ? ~stored : stored) * std::int64_t{b} + c;
-    const std::uint64_t mask = stored < 0 ? p.masks[k] : ~std::uint64_t{0};
+  for (std::int64_t first = p.rowptr[i]; first < end; first += 32) {
+    // Columns of 32 blocks in one load, so that none is waited for later.
+    const int count = static_cast<int>(min(end - first, std::int64_t{32}));
+    const I held = lane < count ? p.colind[first + lane] : I{0};
+#pragma unroll 5
+    for (int k = 0; k < count; k += deal::blocks) {
+      const int mine = k + of_block;
+      const I stored = __shfl_sync(all_lanes, held, mine % 32);
+      const bool inside = lane < deal::used && mine < count;
+      const std::int64_t column = (stored < 0 ? ~stored : stored) * std::int64_t{b} + c;
+      const std::uint64_t mask = !inside      ? 0
+                                 : stored < 0 ? p.masks[first + mine]
+                                              : ~std::uint64_t{0};
 #pragma unroll
-    for (int pass = 0; pass < deal::passes; ++pass) {
-      const int row = pass * deal::rows + r;
-      if (row >= b) continue;
-      const int e = c * b + row;
-      const T value = load_once(p.values + k * (b * b) + e);
-      if ((mask >> e & 1) == 0) continue;
+      for (int pass = 0; pass < deal::passes; ++pass) {
+        const int row = pass * deal::rows + r, e = c * b + row;
+        const bool on = row < b && (mask >> e & 1) != 0;
+        const T value = on ? load_once(p.values + (first + mine) * (b * b) + e) : T{0};
 #pragma unroll
-      for (int j = 0; j < columns; ++j)
-        if (j < p.columns) sums[pass][j] += value * p.x[column * p.x_row + j * p.x_column];
+        for (int j = 0; j < columns; ++j)
+          if (on && j < p.columns)
+            sums[pass][j] += value * __ldg(p.x + column * p.x_row + j * p.x_column);
+      }
     }
   }
 #pragma unroll
@@ -83,9 +91,8 @@ __global__ void __launch_bounds__(block_threads)
     }
 }
 
-template <int b, class T, class I, class O>
-void run_blocks(const device_context& ctx, block_multiply_arguments<T, I, O> p,
-                std::int64_t columns) {
+template <int b, class T, class I>
+void run_blocks(const device_context& ctx, block_multiply_arguments<T, I> p, std::int64_t columns) {
   constexpr int together = 4;
   const unsigned blocks = blocks_for(32 * p.block_rows);
   for (std::int64_t j = 0; j < columns; j += together) {
@@ -111,24 +118,24 @@ void multiply_bsr(const device_context& ctx, T alpha, bsr_view<const T, I, O, sp
   if (rows == 0 || columns == 0) return;
   const device_guard guard(ctx.device());
   if (beta == T{0}) z = {};
-  const block_multiply_arguments<T, I, O> p{a.rowptr().data(),
-                                            a.colind().data(),
-                                            a.values().data(),
-                                            a.masks().data(),
-                                            a.block_rows(),
-                                            rows,
-                                            x.data(),
-                                            z.data(),
-                                            y.data(),
-                                            alpha,
-                                            beta,
-                                            x.row_stride(),
-                                            x.col_stride(),
-                                            z.row_stride(),
-                                            z.col_stride(),
-                                            y.row_stride(),
-                                            y.col_stride(),
-                                            0};
+  const block_multiply_arguments<T, I> p{a.rowptr().data(),
+                                         a.colind().data(),
+                                         a.values().data(),
+                                         a.masks().data(),
+                                         a.block_rows(),
+                                         rows,
+                                         x.data(),
+                                         z.data(),
+                                         y.data(),
+                                         alpha,
+                                         beta,
+                                         x.row_stride(),
+                                         x.col_stride(),
+                                         z.row_stride(),
+                                         z.col_stride(),
+                                         y.row_stride(),
+                                         y.col_stride(),
+                                         0};
   switch (a.block()) {
   case 2: return run_blocks<2>(ctx, p, columns);
   case 3: return run_blocks<3>(ctx, p, columns);

@@ -123,6 +123,85 @@ __device__ T sum_steps(const slice_arguments<T, I>& p, const T* x, std::int64_t 
   return sum;
 }
 
+/// Steps in flight of pieces and of long slices.
+constexpr int most_in_flight = 8;
+
+/// Heads of up to 32 steps, one in each lane: one load serves them all.
+template <class I> struct step_heads {
+  const ell_step<I>* steps;
+  std::int64_t end;       // of the warp's steps
+  std::int64_t first = 0; // of those that are held
+  ell_step<I> held{0, 0};
+
+  __device__ step_heads(const ell_step<I>* s, std::int64_t begin, std::int64_t e)
+      : steps(s), end(e) {
+    load(begin);
+  }
+  __device__ void load(std::int64_t begin) {
+    first = begin;
+    const std::int64_t mine = begin + threadIdx.x % 32;
+    held = mine < end ? steps[mine] : ell_step<I>{0, 0};
+  }
+  /// Makes [begin, begin + count) readable; count is at most 32.
+  __device__ void need(std::int64_t begin, int count) {
+    if (begin + count > first + 32) load(begin);
+  }
+  __device__ ell_step<I> operator()(std::int64_t step) const {
+    const int from = static_cast<int>(step - first);
+    return {__shfl_sync(0xffffffffu, held.base, from), __shfl_sync(0xffffffffu, held.mask, from)};
+  }
+};
+
+/// The same for long slices: their heads are loaded 32 at a time, one per lane, so that they are
+/// not waited for in every batch. fem3d 40 x 3 on an H200: 43 -> 40 us.
+template <class Columns, bool strided, class T, class I>
+__device__ T sum_long_steps(const slice_arguments<T, I>& p, const T* x, std::int64_t begin,
+                            int count, const unsigned char* packed) {
+  constexpr int unroll = most_in_flight;
+  const int lane = static_cast<int>(threadIdx.x) % slice_lanes;
+  const Columns columns(packed);
+  const T* values = p.values + begin * slice_lanes + lane;
+  step_heads<I> heads(p.steps, begin, begin + count);
+  T sum{0};
+  for (int j = 0; j < count; j += unroll) {
+    heads.need(begin + j, min(unroll, count - j));
+    T value[unroll], gathered[unroll];
+    I column[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      const bool inside = j + u < count; // the same in all lanes
+      value[u] = inside ? load_once(values + (j + u) * slice_lanes) : T{0};
+      column[u] = inside ? static_cast<I>(columns(j + u, lane)) : I{0};
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      const ell_step<I> head = heads(begin + j + u);
+      const bool on = j + u < count && (head.mask >> lane & 1) != 0;
+      const I at = column[u] + head.base;
+      gathered[u] = on ? __ldg(x + (strided ? at * p.x_row : at)) : T{0};
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) sum += value[u] * gathered[u];
+  }
+  return sum;
+}
+template <bool strided, class T, class I>
+__device__ T sum_long_slice(const slice_arguments<T, I>& p, const T* x, const ell_slice& slice,
+                            int count) {
+  const unsigned char* packed = p.columns + slice.first_byte();
+  switch (slice.kind()) {
+  case packing::diagonal:
+    return sum_long_steps<diagonal_columns, strided>(p, x, slice.step, count, packed);
+  case packing::bits8:
+    return sum_long_steps<packed_columns<std::uint8_t>, strided>(p, x, slice.step, count, packed);
+  case packing::bits16:
+    return sum_long_steps<packed_columns<std::uint16_t>, strided>(p, x, slice.step, count, packed);
+  default:
+    return sum_long_steps<packed_columns<std::make_unsigned_t<I>>, strided>(p, x, slice.step, count,
+                                                                            packed);
+  }
+}
+
 template <class T, class I> __device__ void store(const slice_arguments<T, I>& p, I row, T sum) {
   const std::int64_t j = blockIdx.y;
   p.y[row * p.y_row + j * p.y_column] =
@@ -159,13 +238,10 @@ __device__ void finish_piece(const slice_arguments<T, I>& p, std::int64_t warp,
   }
 }
 
-/// Steps in flight of pieces and of long slices.
-constexpr int most_in_flight = 8;
-
 /// Blocks a multiprocessor is to hold: as many as have registers for what a lane has in flight.
 template <int unroll, bool pieces, class I>
 inline constexpr int slice_blocks = sizeof(I) == 8                       ? 6
-                                    : pieces || unroll == most_in_flight ? 8
+                                    : pieces || unroll == most_in_flight ? 6
                                     : unroll == 4                        ? 12
                                                                          : 10;
 
@@ -180,9 +256,12 @@ __global__ void __launch_bounds__(32 * warps_per_block, (slice_blocks<unroll, pi
   const ell_slice slice = p.slices[s];
   const int count = static_cast<int>(p.slices[s + 1].step - slice.step);
   const auto sum_of = [&](auto in_flight) {
-    return sum_steps<in_flight(), strided>(p, p.x + std::int64_t{blockIdx.y} * p.x_column,
-                                           slice.step, count, slice.kind(),
-                                           p.columns + slice.first_byte());
+    const T* const x = p.x + std::int64_t{blockIdx.y} * p.x_column;
+    if constexpr (in_flight() == most_in_flight)
+      return sum_long_slice<strided>(p, x, slice, count);
+    else
+      return sum_steps<in_flight(), strided>(p, x, slice.step, count, slice.kind(),
+                                             p.columns + slice.first_byte());
   };
   // What a sum is for is asked for before it is there.
   if (pieces && s < p.piece_count) {

@@ -41,7 +41,11 @@ spmv_features finish(const feature_sums& sums, const hit_counts& hits, std::int6
     f.row_length.mean = static_cast<double>(entries) / n;
     f.row_length.deviation = std::sqrt(static_cast<double>(spread)) / n;
   }
-  f.sampled_groups = sample_groups(rows, entries).size;
+  const even_sample groups = sample_groups(rows, entries);
+  f.sampled_groups = groups.size;
+  f.sampled_rows = groups.size * spmv_features::group_rows;
+  if (groups.size > 0 && groups.place(groups.size - 1) == groups.all - 1)
+    f.sampled_rows -= groups.all * spmv_features::group_rows - rows;
   f.sampled_steps = f.steps_8 + f.steps_16 + f.steps_full;
   f.sampled_columns = sample_entries(entries).size;
   if (f.sampled_columns > 0)

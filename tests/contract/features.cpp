@@ -94,6 +94,8 @@ template <class T, class I, class O> spmv_features plain_features(const csr<T, I
 
   const auto groups = detail::sample_groups(f.rows, f.entries);
   f.sampled_groups = groups.size;
+  for (std::int64_t g = 0; g < groups.size; ++g)
+    f.sampled_rows += std::min<std::int64_t>(32, f.rows - 32 * groups.place(g));
   for (std::int64_t g = 0; g < groups.size; ++g) add_group(f, a, groups.place(g) * 32);
 
   const auto entries = detail::sample_entries(f.entries);
@@ -120,6 +122,7 @@ void expect_same(const spmv_features& got, const spmv_features& want) {
   EXPECT_EQ(got.entries_by_length, want.entries_by_length);
   EXPECT_EQ(got.slice_steps, want.slice_steps);
   EXPECT_EQ(got.sampled_groups, want.sampled_groups);
+  EXPECT_EQ(got.sampled_rows, want.sampled_rows);
   EXPECT_EQ(got.sampled_entries, want.sampled_entries);
   EXPECT_EQ(got.steps_8, want.steps_8);
   EXPECT_EQ(got.steps_16, want.steps_16);

@@ -146,7 +146,7 @@ TEST_F(Machine, LinesThatAreNotUnderstoodAreIgnored) {
   // Of a newer version, with a kernel and a number that this one does not know.
   auto m = read_with("version", "version 9\nell_future 1 2 3 4 5 6\nfuture 3");
   ASSERT_EQ(m.remarks.size(), 3U);
-  EXPECT_TRUE(contains(m.remarks[0], "m.txt:3: written by a newer Lacuna (version 9, this is 2)"));
+  EXPECT_TRUE(contains(m.remarks[0], "m.txt:3: written by a newer Lacuna (version 9, this is 3)"));
   EXPECT_TRUE(contains(m.remarks[1], "m.txt:4: unknown word 'ell_future', ignored"));
   EXPECT_TRUE(contains(m.remarks[2], "m.txt:5: unknown word 'future', ignored"));
   EXPECT_EQ(m.number("piece"), 4096);
@@ -155,7 +155,7 @@ TEST_F(Machine, LinesThatAreNotUnderstoodAreIgnored) {
                             " 99999999999999999999", " 1e999", " 0x10"}) {
     m = read_with("piece", std::string("piece") + value);
     ASSERT_EQ(m.remarks.size(), 2U) << value;
-    EXPECT_TRUE(contains(m.remarks[0], "m.txt:8: piece is one number between 1 and 10^6; ignored"));
+    EXPECT_TRUE(contains(m.remarks[0], "m.txt:7: piece is one number between 1 and 10^6; ignored"));
     EXPECT_TRUE(contains(m.remarks[1], "m.txt: nothing about piece: as built in"));
     EXPECT_EQ(m.number("piece"), built_in.number("piece")) << value;
     EXPECT_EQ(m.number("few_rows"), 77) << "the lines after it count";

@@ -506,6 +506,7 @@ TEST(ChoosePlan, FindsBlocks) {
     spmv_features f;
     f.rows = f.cols = 1 << 20;
     f.sampled_groups = 1000;
+    f.sampled_rows = 32 * 1000;
     f.sampled_entries = 32 * 27 * b * 1000;
     f.twin_rows = 31 * 1000 * (b - 1) / b;
     f.following_entries = f.sampled_entries * (b - 1) / b;

@@ -156,6 +156,8 @@ measured_matrix matrix_of(std::int64_t rows, std::int64_t length, std::int64_t l
   count(length, rows - 1);
   count(longest, 1);
   f.slice_steps = rows / 32 * length + longest - length;
+  f.sampled_groups = 1;
+  f.sampled_rows = 32;
   f.sampled_entries = 32 * length;
   f.sampled_steps = f.steps_full = length;
   f.chunks_full = 1;

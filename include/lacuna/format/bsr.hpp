@@ -6,6 +6,8 @@
 //   counting multiply(ctx, m, x, y);                  y = A x auto b = to_csr(ctx, m); a again,
 //   sorted; duplicates were added up
 //
+// Duplicates are added up before they meet x: where x has Inf that may give Inf for CSR's NaN.
+//
 // A block that lacks entries keeps a mask of those it has: places without an entry take part in
 // nothing, so Inf and NaN in x stay where the matrix says. Every row's sum has a fixed order, so
 // results are bitwise repeatable: on the host for any number of threads.
@@ -42,14 +44,15 @@ public:
   constexpr bsr_view() = default;
   constexpr bsr_view(index<I> shape, std::int64_t nnz, int block, vector_view<const O, S> rowptr,
                      vector_view<const I, S> colind, vector_view<T, S> values,
-                     vector_view<const std::uint64_t, S> masks)
+                     vector_view<const std::uint64_t, S> masks, bool merged)
       : shape_(shape), nnz_(nnz), block_(block), rowptr_(rowptr), colind_(colind), values_(values),
-        masks_(masks) {}
+        masks_(masks), merged_(merged) {}
   /// A read-only view of what a writable one shows.
   template <class U>
     requires(std::is_const_v<T>&& std::is_same_v<U, scalar_type>)
   constexpr bsr_view(const bsr_view<U, I, O, S>& a) // NOLINT(google-explicit-constructor)
-      : bsr_view(a.shape(), a.size(), a.block(), a.rowptr(), a.colind(), a.values(), a.masks()) {}
+      : bsr_view(a.shape(), a.size(), a.block(), a.rowptr(), a.colind(), a.values(), a.masks(),
+                 a.merged()) {}
 
   constexpr index<I> shape() const { return shape_; }
   /// Entries of the matrix it was made from.
@@ -61,6 +64,8 @@ public:
   constexpr vector_view<const I, S> colind() const { return colind_; }
   constexpr vector_view<T, S> values() const { return values_; }
   constexpr vector_view<const std::uint64_t, S> masks() const { return masks_; }
+  /// Whether the matrix had duplicates: some places hold a sum.
+  constexpr bool merged() const { return merged_; }
 
 private:
   index<I> shape_{};
@@ -70,6 +75,7 @@ private:
   vector_view<const I, S> colind_;
   vector_view<T, S> values_;
   vector_view<const std::uint64_t, S> masks_;
+  bool merged_ = false;
 };
 
 /// Owner. Made by to_bsr.
@@ -89,11 +95,12 @@ struct bsr {
   array<I, S> colind;
   array<T, S> values;
   array<std::uint64_t, S> masks;
+  bool merged = false;
 
   lacuna::index<I> shape() const { return extent; }
   [[nodiscard]] std::int64_t size() const { return nnz; }
   bsr_view<const T, I, O, S> view() const {
-    return {extent, nnz, block, rowptr.view(), colind.view(), values.view(), masks.view()};
+    return {extent, nnz, block, rowptr.view(), colind.view(), values.view(), masks.view(), merged};
   }
   bsr_view<T, I, O, S> view() {
     return {extent,
@@ -102,7 +109,8 @@ struct bsr {
             std::as_const(rowptr).view(),
             std::as_const(colind).view(),
             values.view(),
-            std::as_const(masks).view()};
+            std::as_const(masks).view(),
+            merged};
   }
   [[nodiscard]] std::size_t bytes() const {
     return rowptr.bytes() + colind.bytes() + values.bytes() + masks.bytes();
@@ -183,7 +191,8 @@ bsr<std::remove_const_t<T>, I, O, S> copy_to(const context<S>& ctx, bsr_view<T, 
           copy_to(ctx, a.rowptr()),
           copy_to(ctx, a.colind()),
           copy_to(ctx, a.values()),
-          copy_to(ctx, a.masks())};
+          copy_to(ctx, a.masks()),
+          a.merged()};
 }
 template <space S, class T, class I, class O, space From>
 auto copy_to(const context<S>& ctx, const bsr<T, I, O, From>& a) {

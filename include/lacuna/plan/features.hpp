@@ -37,6 +37,7 @@ struct spmv_features {
 
   // Of sampled groups, spread evenly over the rows, and in each row of its first 256 entries.
   std::int64_t sampled_groups = 0;
+  std::int64_t sampled_rows = 0; ///< in those groups; the last may have fewer than 32
   std::int64_t sampled_entries = 0;
   std::int64_t sampled_steps = 0;
   /// Steps in groups whose steps all span (largest - smallest column) at most 8 bits, 16 bits,

@@ -19,8 +19,7 @@ struct bsr_format : csr_ordered_format {
   /// The size of blocks that the sample speaks of; 0: of none. In blocks of b rows b - 1 of b rows
   /// have the columns of the row before, and so many columns follow the one before.
   static int block_of(const spmv_features& f) {
-    const std::int64_t rows =
-        std::min((spmv_features::group_rows - 1) * f.sampled_groups, f.rows - f.sampled_groups);
+    const std::int64_t rows = f.sampled_rows - f.sampled_groups; // a group's first is no twin
     if (rows <= 0) return 0;
     const double twins = std::min(ratio(f.twin_rows, rows), 0.875);
     const auto b = static_cast<int>(std::lround(1 / (1 - twins)));
@@ -42,8 +41,10 @@ struct bsr_format : csr_ordered_format {
         name, "bsr", bytes, work,
         fmt::format("entries come in blocks of {} x {}, so that {} of them share an index", b, b,
                     b * b)));
-    // Where it is asked for by name it is made of any matrix, however empty its blocks.
-    out.back().options = {{"block", b}, {"least_fill_percent", asked ? 0 : 80}};
+    // Where it is asked for by name it is made of any matrix, within the caller's limit.
+    const auto limit = static_cast<double>(to.hints.memory_limit);
+    const double least = !asked ? 80 : limit > 0 ? std::ceil(100 * bytes / limit) : 0;
+    out.back().options = {{"block", b}, {"least_fill_percent", static_cast<std::int64_t>(least)}};
   }
 
   template <class T, class I, class O, space S> using matrix = bsr<T, I, O, S>;
@@ -58,8 +59,9 @@ struct bsr_format : csr_ordered_format {
   }
   template <class T, class I, class O, space S>
   static void update(const context<S>& ctx, bsr<T, I, O, S>& m, const value_source<T, I, O, S>& v) {
-    detail::place_values<T, I, O, S>(ctx, v.rowptr, v.colind, v.from, v.a.values().data(),
-                                     m.view());
+    if (v.a.size() > 0)
+      detail::place_values<T, I, O, S>(ctx, v.rowptr, v.colind, v.from, v.a.values().data(),
+                                       m.view());
   }
 };
 
