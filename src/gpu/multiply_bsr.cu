@@ -46,31 +46,26 @@ __global__ void __launch_bounds__(block_threads)
   if (i >= p.block_rows) return;
   const int of_block = lane / places, place = lane % places;
   const int c = place / deal::rows, r = place % deal::rows; // neighbours are in one column
+  const bool works = lane < deal::used;
   T sums[deal::passes][columns] = {};
   const std::int64_t end = p.rowptr[i + 1];
-  for (std::int64_t first = p.rowptr[i]; first < end; first += 32) {
-    // Columns of 32 blocks in one load, so that none is waited for later.
-    const int count = static_cast<int>(min(end - first, std::int64_t{32}));
-    const I held = lane < count ? p.colind[first + lane] : I{0};
-#pragma unroll 5
-    for (int k = 0; k < count; k += deal::blocks) {
-      const int mine = k + of_block;
-      const I stored = __shfl_sync(all_lanes, held, mine % 32);
-      const bool inside = lane < deal::used && mine < count;
-      const std::int64_t column = (stored < 0 ? ~stored : stored) * std::int64_t{b} + c;
-      const std::uint64_t mask = !inside      ? 0
-                                 : stored < 0 ? p.masks[first + mine]
-                                              : ~std::uint64_t{0};
+  // Measured on an H200 against columns held by lanes and shuffled: fem3d 40 x 3 51 us, with those
+  // 76.
+#pragma unroll 4
+  for (std::int64_t k = p.rowptr[i] + of_block; works && k < end; k += deal::blocks) {
+    const I stored = p.colind[k];
+    const std::int64_t column = (stored < 0 ? ~stored : stored) * std::int64_t{b} + c;
+    const std::uint64_t mask = stored < 0 ? p.masks[k] : ~std::uint64_t{0};
 #pragma unroll
-      for (int pass = 0; pass < deal::passes; ++pass) {
-        const int row = pass * deal::rows + r, e = c * b + row;
-        const bool on = row < b && (mask >> e & 1) != 0;
-        const T value = on ? load_once(p.values + (first + mine) * (b * b) + e) : T{0};
+    for (int pass = 0; pass < deal::passes; ++pass) {
+      const int row = pass * deal::rows + r;
+      if (row >= b) continue;
+      const int e = c * b + row;
+      const T value = load_once(p.values + k * (b * b) + e);
+      if ((mask >> e & 1) == 0) continue;
 #pragma unroll
-        for (int j = 0; j < columns; ++j)
-          if (on && j < p.columns)
-            sums[pass][j] += value * __ldg(p.x + column * p.x_row + j * p.x_column);
-      }
+      for (int j = 0; j < columns; ++j)
+        if (j < p.columns) sums[pass][j] += value * p.x[column * p.x_row + j * p.x_column];
     }
   }
 #pragma unroll

@@ -66,11 +66,17 @@ store_best(const context<S>& ctx, plan_decision& decision, csr_view<const T, I, 
       return store(ctx, chosen, a);
     } catch (const made_in_vain& why) {
       chosen.refused = why.what();
-      decision.reasons = {
-          fmt::format("{} was predicted to be faster, but {}", chosen.format, why.what())};
-      const auto refused = std::find_if(decision.candidates.begin() + 1, decision.candidates.end(),
-                                        [](const plan_candidate& c) { return !c.refused.empty(); });
-      std::rotate(decision.candidates.begin(), decision.candidates.begin() + 1, refused);
+      decision.reasons = {fmt::format("{} is not taken: {}", chosen.format, why.what())};
+      // The next that is not refused; CSR, which is there already, if there is none.
+      auto& all = decision.candidates;
+      auto next = std::find_if(all.begin(), all.end(),
+                               [](const plan_candidate& c) { return c.refused.empty(); });
+      if (next == all.end()) {
+        next = std::find_if(all.begin(), all.end(),
+                            [](const plan_candidate& c) { return c.format == csr_format::name; });
+        next->refused.clear();
+      }
+      std::rotate(all.begin(), next, next + 1);
       decision.reasons.push_back(decision.chosen().why);
     }
   }

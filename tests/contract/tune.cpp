@@ -24,7 +24,7 @@ spmv_machine some_machine() {
   spmv_machine m = x86_machine("AVX2", 2);
   m.numbers["padding"] = 1.15;
   m.cost["csr_rows"] = {1e-6, 50e-12, 20e-12, 1.0e-9, 0.1e-9, 0};
-  m.cost["csr_tiles"] = m.cost["csr_split"] = {0, 1, 0, 0, 0, 0};
+  m.cost["csr_tiles"] = m.cost["csr_split"] = m.cost["bsr"] = {0, 1, 0, 0, 0, 0};
   m.cost["packed_csr"] = {1e-6, 50e-12, 20e-12, 1.0e-9, 0.2e-9, 8};
   m.cost["ell_diagonal"] = {1e-6, 50e-12, 20e-12, 0, 0, 12};
   m.cost["ell_even"] = {1e-6, 50e-12, 20e-12, 0.3e-9, 0.3e-9, 12};

@@ -132,6 +132,21 @@ TYPED_TEST(BsrFew, FindsTheSizeOfBlocks) {
   }
 }
 
+/// Blocks that turn out to be empty are found when they are made: the next best format it is.
+TYPED_TEST(BsrFew, IsLeftWhereBlocksAreEmpty) {
+  const auto& ctx = TypeParam::context();
+  const auto a = TypeParam::put_csr(battery_matrix("tridiagonal"));
+  plan_hints hints;
+  hints.format = "bsr";
+  EXPECT_EQ(plan(ctx, a, hints).format(), "bsr") << "asked for, without a limit";
+  hints.memory_limit = a.bytes();
+  const auto op = plan(ctx, a, hints);
+  EXPECT_EQ(op.format(), "csr");
+  EXPECT_NE(op.explain().find("bsr is not taken: its blocks are only"),
+            std::string::npos)
+      << op.explain();
+}
+
 TYPED_TEST(BsrFew, SizesAreChecked) {
   const auto& ctx = TypeParam::context();
   const auto a = TypeParam::put_csr(battery_matrix("unsorted with duplicates")); // 150 x 90

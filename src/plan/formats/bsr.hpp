@@ -12,7 +12,7 @@ namespace lacuna::planning {
 struct bsr_format : csr_ordered_format {
   static constexpr std::string_view name = "bsr";
   static constexpr kernel_costs kernels[] = {{"bsr",
-                                              {3.5e-6, 0.21e-12, 0.141e-12, 1.5e-12, 0.3e-12, 40},
+                                              {3.0e-6, 0.21e-12, 0.141e-12, 5.0e-12, 1.3e-12, 40},
                                               {1.0e-6, 2.0e-12, 11.4e-12, 0.3e-9, 0.12e-9, 25}}};
   static constexpr value_order updates_by = value_order::pattern;
 
