@@ -1,7 +1,8 @@
 // Y = alpha A X + beta Z on the host, A in block CSR: shares of equal blocks per thread. A block's
 // column of b values is multiplied with one element of x, so sums of b rows grow side by side in
-// vector registers. Memory-bound: b b values and an index per block, x and y about once.
-// Compiled once for each instruction set: Highway includes this file again for every target.
+// vector registers; blocks that lack entries follow, entry by entry. Memory-bound: b b values and
+// an index per block, x and y about once. Compiled once for each instruction set: Highway includes
+// this file again for every target.
 #include "cpu/targets.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/multiply_bsr.cpp"
@@ -39,8 +40,46 @@ using block_kernel_table =
 HWY_BEFORE_NAMESPACE();
 namespace lacuna::detail::cpu::HWY_NAMESPACE {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Bytes of values that are asked for ahead of their use.
+constexpr std::size_t ahead = 2048;
+
+/// Sums of rows [part, part + lanes) of a block row's full blocks times a column of X: two in turn,
+/// so that an addition need not wait for the one before it.
+template <int b, class D, class T, class I>
+HWY_INLINE void sum_blocks(D d, const T* HWY_RESTRICT values, const I* colind, std::int64_t count,
+                           const T* x, std::int64_t x_row, int part, T* HWY_RESTRICT sums) {
+  const auto mask = hn::FirstN(d, static_cast<std::size_t>(b - part));
+  const bool whole = part + static_cast<int>(hn::Lanes(d)) <= b;
+  auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
+  const auto add = [&](std::int64_t k, auto sum) HWY_ATTR {
+    const I stored = colind[k];
+    if (stored < 0) return sum; // it lacks entries: below
+    const T* const v = values + k * (b * b) + part;
+    if (part == 0)
+      for (std::size_t byte = 0; byte < b * b * sizeof(T); byte += 64)
+        __builtin_prefetch(reinterpret_cast<const char*>(v) + ahead + byte);
+    const T* const at = x + stored * std::int64_t{b} * x_row;
+    for (int c = 0; c < b; ++c) {
+      const auto column = whole ? hn::LoadU(d, v + c * b) : hn::MaskedLoad(mask, d, v + c * b);
+      sum = hn::MulAdd(column, hn::Set(d, at[c * x_row]), sum);
+    }
+    return sum;
+  };
+  std::int64_t k = 0;
+  for (; k + 1 < count; k += 2) {
+    sum0 = add(k, sum0);
+    sum1 = add(k + 1, sum1);
+  }
+  if (k < count) sum0 = add(k, sum0);
+  hn::StoreU(hn::Add(sum0, sum1), d, sums + part);
+}
+
 template <int b, class T, class I, class O>
 void multiply_blocks(const block_arguments<T, I, O>& p, std::int64_t first, std::int64_t last) {
+  constexpr int padded = b <= 2 ? 2 : b <= 4 ? 4 : 8;
+  const hn::CappedTag<T, padded> d;
   const bsr_view<const T, I, O>& a = p.a;
   const O* const rowptr = a.rowptr().data();
   const I* const colind = a.colind().data();
@@ -49,33 +88,20 @@ void multiply_blocks(const block_arguments<T, I, O>& p, std::int64_t first, std:
   for (std::int64_t i = first; i < last; ++i)
     for (std::int64_t j = 0; j < p.y.shape().col; ++j) {
       const T* const x = p.x.data() + j * p.x.col_stride();
-      // Two sums in turn: an addition need not wait for the one before it.
-      T sums[2][b] = {};
-      const auto add = [&](T* HWY_RESTRICT sum, std::int64_t k) HWY_ATTR {
-        const T* HWY_RESTRICT const v = values + k * (b * b);
-        const I stored = colind[k];
-        if (stored >= 0) {
-          const T* const at = x + stored * std::int64_t{b} * x_row;
-          for (int c = 0; c < b; ++c) {
-            const T factor = at[c * x_row];
-            for (int r = 0; r < b; ++r) sum[r] += v[c * b + r] * factor;
-          }
-          return;
-        }
+      HWY_ALIGN T sums[padded + 16]; // a vector may be wider than what is left
+      for (int part = 0; part < b; part += static_cast<int>(hn::Lanes(d)))
+        sum_blocks<b>(d, values + rowptr[i] * std::int64_t{b * b}, colind + rowptr[i],
+                      std::int64_t{rowptr[i + 1] - rowptr[i]}, x, x_row, part, sums);
+      for (O k = rowptr[i]; !a.masks().empty() && k < rowptr[i + 1]; ++k) {
+        if (colind[k] >= 0) continue;
         const std::uint64_t mask = a.masks()[k];
+        const std::int64_t column = ~colind[k] * std::int64_t{b};
         for (int e = 0; e < b * b; ++e)
           if ((mask >> e & 1) != 0)
-            sum[e % b] += v[e] * x[(~stored * std::int64_t{b} + e / b) * x_row];
-      };
-      const O end = rowptr[i + 1];
-      O k = rowptr[i];
-      for (; k + 1 < end; k += 2) {
-        add(sums[0], k);
-        add(sums[1], k + 1);
+            sums[e % b] += values[k * std::int64_t{b * b} + e] * x[(column + e / b) * x_row];
       }
-      if (k < end) add(sums[0], k);
       for (int r = 0; r < b && i * b + r < rows; ++r) {
-        const T sum = p.alpha * (sums[0][r] + sums[1][r]);
+        const T sum = p.alpha * sums[r];
         p.y(i * b + r, j) = p.beta == T{0} ? sum : sum + p.beta * p.z(i * b + r, j);
       }
     }
