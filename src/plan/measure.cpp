@@ -47,10 +47,15 @@ measured_matrix measure_matrix(const context<S>& ctx, const std::string& spec,
   wait();
   for (const plan_candidate& c : candidates_to_measure(m.found, m.widths, machine, quick)) {
     std::shared_ptr<const storage> made;
-    const double seconds = seconds_of([&] {
-      made = planning::store(ctx, c, view);
-      wait();
-    });
+    double seconds = 0;
+    try {
+      seconds = seconds_of([&] {
+        made = planning::store(ctx, c, view);
+        wait();
+      });
+    } catch (const planning::made_in_vain&) { // the matrix is none for this format
+      continue;
+    }
     m.runs.push_back({c, 0, seconds, 0});
     runs.emplace_back([&ctx, from, to, made] { made->multiply(ctx, 1, from, 0, from, to); });
   }
