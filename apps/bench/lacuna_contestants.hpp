@@ -71,9 +71,7 @@ public:
     const bool in_place = !p_.transposed() && op_.format() == "csr";
     return op_.bytes() + (in_place ? p_.csr_bytes() : 0);
   }
-  [[nodiscard]] choice explain() const override {
-    return in_words(decision());
-  }
+  [[nodiscard]] choice explain() const override { return in_words(decision()); }
 
 private:
   [[nodiscard]] const plan_decision& decision() const {

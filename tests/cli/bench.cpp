@@ -105,8 +105,8 @@ TEST_F(Bench, SpmvOfEveryFormat) {
     for (const char* key : {"matrix", "precision", "rows", "nnz", "row_variance", "bytes_moved",
                             "limits_bytes_per_s"})
       EXPECT_TRUE(r.contains(key)) << key;
-    for (const char* name : {"Lacuna", "Lacuna: csr", "Lacuna: packed_csr",
-                             "Lacuna: ell_csr", "Lacuna: csr_k", "Lacuna: bsr"}) {
+    for (const char* name : {"Lacuna", "Lacuna: csr", "Lacuna: packed_csr", "Lacuna: ell_csr",
+                             "Lacuna: csr_k", "Lacuna: bsr"}) {
       const auto& c = named(r["contestants"], name);
       if (c.contains("refused")) continue;
       EXPECT_GT(c["seconds"], 0) << name;

@@ -63,7 +63,8 @@ TEST_F(CliPlan, PlanTakesHints) {
   EXPECT_GT(across["transposed"]["candidates"].size(), 3U);
   const json reordered = with({"--may-reorder"});
   bool found = false;
-  for (const json& c : reordered["candidates"]) found = found || c["options"].value("reordered", 0) == 1;
+  for (const json& c : reordered["candidates"])
+    found = found || c["options"].value("reordered", 0) == 1;
   EXPECT_TRUE(found);
 }
 
@@ -173,9 +174,8 @@ TEST_F(CliPlan, TuneStoresWhatPlansRead) {
                                     [&](const json& c) { return c["kernel"] == kernel; }),
               1)
         << kernel;
-  for (const char* key :
-       {"machine", "seconds", "scatter", "within_10_percent", "within_10_percent_before",
-        "slowdown", "slowdown_built_in"})
+  for (const char* key : {"machine", "seconds", "scatter", "within_10_percent",
+                          "within_10_percent_before", "slowdown", "slowdown_built_in"})
     EXPECT_TRUE(found.contains(key)) << key;
   // Two small matrices say nothing about one another: nothing is stored that does not choose
   // better on matrices it was not fitted to.

@@ -142,8 +142,7 @@ TYPED_TEST(BsrFew, IsLeftWhereBlocksAreEmpty) {
   hints.memory_limit = a.bytes();
   const auto op = plan(ctx, a, hints);
   EXPECT_EQ(op.format(), "csr");
-  EXPECT_NE(op.explain().find("bsr is not taken: its blocks are only"),
-            std::string::npos)
+  EXPECT_NE(op.explain().find("bsr is not taken: its blocks are only"), std::string::npos)
       << op.explain();
 }
 

@@ -305,7 +305,8 @@ operation_info_t multiply_inspect(const context<S>& ctx, const A& a, const X&, c
     result->values_stay = options.values_stay;
     if (options.values_stay) {
       result->values = array<T, S>(ctx, op.a.size());
-      detail::gather_values(ctx, op.a.values().data(), result->transposed.from, result->values.data());
+      detail::gather_values(ctx, op.a.values().data(), result->transposed.from,
+                            result->values.data());
       result->transposed.from = {};
     }
   }
