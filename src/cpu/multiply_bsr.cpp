@@ -17,22 +17,33 @@
 #ifndef LACUNA_MULTIPLY_BSR_ONCE
 #define LACUNA_MULTIPLY_BSR_ONCE
 namespace lacuna::detail::cpu {
-template <class T, class I, class O> struct block_arguments {
-  bsr_view<const T, I, O> a;
+/// Row pointers of either width: one of a block row is read for many values.
+struct block_offsets {
+  const std::int32_t* narrow = nullptr;
+  const std::int64_t* wide = nullptr;
+  std::int64_t operator[](std::int64_t i) const {
+    return wide != nullptr ? wide[i] : std::int64_t{narrow[i]};
+  }
+};
+template <class T, class I> struct block_arguments {
+  block_offsets rowptr;
+  const I* colind;
+  const T* values;
+  const std::uint64_t* masks; // null: every block is full
+  std::int64_t rows;
   dense_view<const T> x, z;
   dense_view<T> y;
   T alpha, beta;
 };
 /// Block rows [first, last), all columns of X.
-template <class T, class I, class O>
-using block_kernel = void (*)(const block_arguments<T, I, O>&, std::int64_t first,
-                              std::int64_t last);
-template <class T, class I, class O> struct block_kernels {
-  block_kernel<T, I, O> of[9]; ///< by the size of blocks, from 2 on
+template <class T, class I>
+using block_kernel = void (*)(const block_arguments<T, I>&, std::int64_t first, std::int64_t last);
+template <class T, class I> struct block_kernels {
+  block_kernel<T, I> of[9]; ///< by the size of blocks, from 2 on
 };
-#define LACUNA_SLOT(T, I, O) std::tuple<block_kernels<T, I, O>>{},
+#define LACUNA_SLOT(T, I) std::tuple<block_kernels<T, I>>{},
 using block_kernel_table =
-    decltype(std::tuple_cat(LACUNA_FOR_EACH_TYPE(LACUNA_SLOT) std::tuple<>{}));
+    decltype(std::tuple_cat(LACUNA_FOR_EACH_PAIR(LACUNA_SLOT) std::tuple<>{}));
 #undef LACUNA_SLOT
 } // namespace lacuna::detail::cpu
 #endif
@@ -76,31 +87,27 @@ HWY_INLINE void sum_blocks(D d, const T* HWY_RESTRICT values, const I* colind, s
   hn::StoreU(hn::Add(sum0, sum1), d, sums + part);
 }
 
-template <int b, class T, class I, class O>
-void multiply_blocks(const block_arguments<T, I, O>& p, std::int64_t first, std::int64_t last) {
+template <int b, class T, class I>
+void multiply_blocks(const block_arguments<T, I>& p, std::int64_t first, std::int64_t last) {
   constexpr int padded = b <= 2 ? 2 : b <= 4 ? 4 : 8;
   const hn::CappedTag<T, padded> d;
-  const bsr_view<const T, I, O>& a = p.a;
-  const O* const rowptr = a.rowptr().data();
-  const I* const colind = a.colind().data();
-  const T* const values = a.values().data();
-  const std::int64_t rows = a.shape().row, x_row = p.x.row_stride();
+  const std::int64_t x_row = p.x.row_stride();
   for (std::int64_t i = first; i < last; ++i)
     for (std::int64_t j = 0; j < p.y.shape().col; ++j) {
+      const std::int64_t begin = p.rowptr[i], end = p.rowptr[i + 1];
       const T* const x = p.x.data() + j * p.x.col_stride();
       HWY_ALIGN T sums[padded + 16]; // a vector may be wider than what is left
       for (int part = 0; part < b; part += static_cast<int>(hn::Lanes(d)))
-        sum_blocks<b>(d, values + rowptr[i] * std::int64_t{b * b}, colind + rowptr[i],
-                      std::int64_t{rowptr[i + 1] - rowptr[i]}, x, x_row, part, sums);
-      for (O k = rowptr[i]; !a.masks().empty() && k < rowptr[i + 1]; ++k) {
-        if (colind[k] >= 0) continue;
-        const std::uint64_t mask = a.masks()[k];
-        const std::int64_t column = ~colind[k] * std::int64_t{b};
+        sum_blocks<b>(d, p.values + begin * (b * b), p.colind + begin, end - begin, x, x_row, part,
+                      sums);
+      for (std::int64_t k = begin; p.masks != nullptr && k < end; ++k) {
+        if (p.colind[k] >= 0) continue;
+        const std::int64_t column = ~p.colind[k] * std::int64_t{b};
         for (int e = 0; e < b * b; ++e)
-          if ((mask >> e & 1) != 0)
-            sums[e % b] += values[k * std::int64_t{b * b} + e] * x[(column + e / b) * x_row];
+          if ((p.masks[k] >> e & 1) != 0)
+            sums[e % b] += p.values[k * (b * b) + e] * x[(column + e / b) * x_row];
       }
-      for (int r = 0; r < b && i * b + r < rows; ++r) {
+      for (int r = 0; r < b && i * b + r < p.rows; ++r) {
         const T sum = p.alpha * sums[r];
         p.y(i * b + r, j) = p.beta == T{0} ? sum : sum + p.beta * p.z(i * b + r, j);
       }
@@ -109,12 +116,12 @@ void multiply_blocks(const block_arguments<T, I, O>& p, std::int64_t first, std:
 
 block_kernel_table make_block_table() {
   block_kernel_table table;
-#define LACUNA_FILL(T, I, O)                                                                       \
-  std::get<block_kernels<T, I, O>>(table) = {                                                      \
-      {nullptr, nullptr, multiply_blocks<2, T, I, O>, multiply_blocks<3, T, I, O>,                 \
-       multiply_blocks<4, T, I, O>, multiply_blocks<5, T, I, O>, multiply_blocks<6, T, I, O>,      \
-       multiply_blocks<7, T, I, O>, multiply_blocks<8, T, I, O>}};
-  LACUNA_FOR_EACH_TYPE(LACUNA_FILL)
+#define LACUNA_FILL(T, I)                                                                          \
+  std::get<block_kernels<T, I>>(table) = {{nullptr, nullptr, multiply_blocks<2, T, I>,             \
+                                           multiply_blocks<3, T, I>, multiply_blocks<4, T, I>,     \
+                                           multiply_blocks<5, T, I>, multiply_blocks<6, T, I>,     \
+                                           multiply_blocks<7, T, I>, multiply_blocks<8, T, I>}};
+  LACUNA_FOR_EACH_PAIR(LACUNA_FILL)
 #undef LACUNA_FILL
   return table;
 }
@@ -131,8 +138,14 @@ void multiply_bsr(const host_context& ctx, T alpha, bsr_view<const T, I, O> a,
                   dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
   static const block_kernel_table table = HWY_DYNAMIC_DISPATCH(make_block_table)();
   if (y.shape().row == 0 || y.shape().col == 0) return;
-  const block_arguments<T, I, O> p{a, x, z, y, alpha, beta};
-  const auto kernel = std::get<block_kernels<T, I, O>>(table).of[a.block()];
+  block_arguments<T, I> p{
+      {},  a.colind().data(), a.values().data(), a.masks().data(), a.shape().row, x, z, y, alpha,
+      beta};
+  if constexpr (sizeof(O) == 8)
+    p.rowptr.wide = a.rowptr().data();
+  else
+    p.rowptr.narrow = a.rowptr().data();
+  const auto kernel = std::get<block_kernels<T, I>>(table).of[a.block()];
   for_each_part(ctx, a.values().size() + a.shape().row, entry_grain, [&](int part, int parts) {
     kernel(p, first_row(a.rowptr().data(), a.block_rows(), part, parts),
            first_row(a.rowptr().data(), a.block_rows(), part + 1, parts));
