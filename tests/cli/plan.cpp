@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <lacuna/plan/decision.hpp>
+
 #include "cli/program.hpp"
 
 namespace lacuna::test {
@@ -54,7 +56,7 @@ TEST_F(CliPlan, PlanTakesHints) {
   EXPECT_EQ(with({"--multiplies", "1"})["format"], "csr");
   EXPECT_EQ(with({"--will-change"})["format"], "csr");
   EXPECT_EQ(with({"--memory-limit", "1G"})["format"], with({})["format"]);
-  for (const std::string format : {"csr", "packed_csr", "ell_csr", "csr_k", "bsr"}) {
+  for (const std::string& format : planned_formats()) {
     const json found = with({"--format", format});
     EXPECT_EQ(found["format"], format);
   }
@@ -83,7 +85,7 @@ TEST_F(CliPlan, OverTheMemoryLimitIsFour) {
   // Just what csr takes, and a byte less.
   const auto bytes = with({"--format", "csr", "--json"}).json()["candidates"][0]["bytes"];
   const auto limit = bytes.get<std::int64_t>();
-  for (const std::string format : {"csr", "packed_csr", "ell_csr", "csr_k", "bsr"}) {
+  for (const std::string& format : planned_formats()) {
     const auto within =
         with({"--format", format, "--memory-limit", std::to_string(limit), "--json"});
     EXPECT_EQ(within.code, 0) << format;
@@ -115,7 +117,9 @@ TEST_F(CliPlan, PlanForPeople) {
 }
 
 TEST_F(CliPlan, SpmvInEveryFormat) {
-  for (const std::string format : {"auto", "csr", "packed_csr", "ell_csr", "csr_k"})
+  std::vector<std::string> formats = planned_formats();
+  formats.emplace_back("auto");
+  for (const std::string& format : formats)
     for (const bool transposed : {false, true}) {
       SCOPED_TRACE(format + (transposed ? " transposed" : ""));
       std::vector<std::string> arguments = {
@@ -216,7 +220,7 @@ TEST_F(CliPlan, TheEnvironmentForcesAFormat) {
                      "LACUNA_FORCE_FORMAT=" + format};
     return run(arguments, s);
   };
-  for (const std::string format : {"csr", "packed_csr", "ell_csr", "csr_k", "bsr"}) {
+  for (const std::string& format : planned_formats()) {
     SCOPED_TRACE(format);
     const auto planned = with(format, {"plan", "gen:circuit:n=3000", "--json"});
     ASSERT_EQ(planned.code, 0) << planned.err;
@@ -234,8 +238,8 @@ TEST_F(CliPlan, TheEnvironmentForcesAFormat) {
   }
   const auto unknown = with("coo", {"plan", "gen:circuit:n=3000"});
   EXPECT_EQ(unknown.code, 3);
-  EXPECT_TRUE(has(unknown.err, "LACUNA_FORCE_FORMAT is 'coo'; it may be csr, packed_csr, ell_csr, "
-                               "csr_k or bsr"));
+  EXPECT_TRUE(
+      has(unknown.err, "LACUNA_FORCE_FORMAT is 'coo'; it may be " + planned_formats_in_words()));
 }
 
 TEST_F(CliPlan, TuneRefuses) {
