@@ -9,13 +9,13 @@ namespace {
 
 /// Whether broken(i) holds for some i in [0, n); waits.
 template <class F> bool any(const device_context& ctx, std::int64_t n, F broken) {
-  array<int, space::device> found(ctx, 1);
-  check(cudaMemsetAsync(found.data(), 0, found.bytes(), ctx.stream()), "check: memset");
-  for_each(ctx, n, "check", [broken, found = found.data()] __device__(std::int64_t i) {
-    if (broken(i)) *found = 1;
+  array<int, space::device> any_broken(ctx, 1);
+  check(cudaMemsetAsync(any_broken.data(), 0, any_broken.bytes(), ctx.stream()), "check: memset");
+  for_each(ctx, n, "check", [broken, any_broken = any_broken.data()] __device__(std::int64_t i) {
+    if (broken(i)) *any_broken = 1;
   });
   int value = 0;
-  read_back(ctx, &value, found.data(), 1);
+  read_back(ctx, &value, any_broken.data(), 1);
   return value != 0;
 }
 

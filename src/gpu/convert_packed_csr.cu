@@ -97,11 +97,11 @@ packed_csr<T, I, O, space::device> csr_to_packed_csr(const device_context& ctx,
 
   array<std::uint8_t, space::device> columns(ctx, checked_mul(all_units, chunk_entries));
   fill_columns(ctx, colind, nnz, first_units.data(), chunks, columns);
-  auto found = std::make_shared<multiply_inspection<T, I, O, space::device>>();
-  inspect_csr<T, I, O>(ctx, a, *found);
-  return {a.shape(),          copy_to(ctx, a.rowptr()), std::move(chunks),
-          std::move(columns), copy_to(ctx, a.values()), a.order(),
-          std::move(found)};
+  auto inspected = std::make_shared<multiply_inspection<T, I, O, space::device>>();
+  inspect_csr<T, I, O>(ctx, a, *inspected);
+  return {a.shape(),           copy_to(ctx, a.rowptr()), std::move(chunks),
+          std::move(columns),  copy_to(ctx, a.values()), a.order(),
+          std::move(inspected)};
 }
 
 template <class T, class I, class O>

@@ -240,12 +240,12 @@ __device__ void add_diagonals(row_group<I, O>& group, bool active, I diagonal) {
   if (active) {
     constexpr I none = row_group<I, O>::no_diagonal;
     auto slot = detail::slot_of(diagonal, group.slots);
-    I there = put_if(group.diagonal + slot, none, diagonal);
-    while (there != none && there != diagonal) {
+    I occupant = put_if(group.diagonal + slot, none, diagonal);
+    while (occupant != none && occupant != diagonal) {
       slot = (slot + 1) % group.slots;
-      there = put_if(group.diagonal + slot, none, diagonal);
+      occupant = put_if(group.diagonal + slot, none, diagonal);
     }
-    added = there == none;
+    added = occupant == none;
   }
   const unsigned all_added = __ballot_sync(all_lanes, added);
   if (lane == 0) atomicAdd(&group.diagonals, __popc(all_added));
@@ -323,10 +323,10 @@ __global__ void __launch_bounds__(block_threads)
   const unsigned same = __match_any_sync(all_lanes, column);
   if (column < 0 || static_cast<int>(threadIdx.x) % 32 != __ffs(same) - 1) return;
   auto slot = static_cast<std::int64_t>(detail::slot_of(column, slots));
-  I there = put_if(columns + slot, I{-1}, column);
-  while (there != -1 && there != column) {
+  I occupant = put_if(columns + slot, I{-1}, column);
+  while (occupant != -1 && occupant != column) {
     slot = (slot + 1) & (slots - 1);
-    there = put_if(columns + slot, I{-1}, column);
+    occupant = put_if(columns + slot, I{-1}, column);
   }
   atomicAdd(hits + slot, __popc(same));
 }
@@ -365,13 +365,14 @@ spmv_features find_features(const device_context& ctx, csr_view<const T, I, O, s
   const detail::even_sample groups = detail::sample_groups(rows, entries);
   const detail::even_sample columns = detail::sample_entries(entries);
   const std::int64_t slots = detail::table_slots(columns.size);
-  array<found_on_device, space::device> found(ctx, 1);
+  array<found_on_device, space::device> on_device(ctx, 1);
   array<I, space::device> table(ctx, slots);
   array<int, space::device> hits(ctx, slots);
-  check(cudaMemsetAsync(found.data(), 0, found.bytes(), ctx.stream()), "find_features: memset");
+  check(cudaMemsetAsync(on_device.data(), 0, on_device.bytes(), ctx.stream()),
+        "find_features: memset");
   check(cudaMemsetAsync(table.data(), 0xff, table.bytes(), ctx.stream()), "find_features: memset");
   check(cudaMemsetAsync(hits.data(), 0, hits.bytes(), ctx.stream()), "find_features: memset");
-  feature_sums* const sums = &found.data()->sums;
+  feature_sums* const sums = &on_device.data()->sums;
 
   // Four blocks per multiprocessor: enough to read at full speed, few enough that their last
   // additions, all to the same places, do not queue up.
@@ -388,11 +389,11 @@ spmv_features find_features(const device_context& ctx, csr_view<const T, I, O, s
         colind, columns, table.data(), hits.data(), slots);
     check_launch("put_columns_kernel");
     count_hits_kernel<<<std::min(blocks_for(slots), 64U), block_threads, 0, ctx.stream()>>>(
-        hits.data(), slots, &found.data()->hits);
+        hits.data(), slots, &on_device.data()->hits);
     check_launch("count_hits_kernel");
   }
   found_on_device result;
-  read_back(ctx, &result, found.data(), 1);
+  read_back(ctx, &result, on_device.data(), 1);
   return detail::finish(result.sums, result.hits, rows, cols, entries);
 }
 

@@ -137,8 +137,8 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
 /// C's rows counted into counts[0 .. rows), and the totals of their fill classes; waits for those.
 template <class I, class O>
 spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                         row_facts<I, O>& facts, const spgemm_totals& found, std::int64_t* counts,
-                         stage_clock& clock);
+                         row_facts<I, O>& facts, const spgemm_totals& analysed,
+                         std::int64_t* counts, stage_clock& clock);
 
 /// Where the numeric pass puts entries. A pattern that is there already is compared instead of
 /// written.

@@ -268,13 +268,14 @@ void expansion<T, I, O>::sum_products(std::int64_t last, std::int64_t rows) {
         sort_stably(ctx_, std::move(sorted),
                     bits < 63 ? std::int64_t{1} << bits : std::numeric_limits<std::int64_t>::max());
     heads = array<std::uint32_t, space::device>(ctx_, count);
-    array<std::int64_t, space::device> found(ctx_, 1);
+    array<std::int64_t, space::device> selected(ctx_, 1);
     run_cub(ctx_, "begins_entry", [&](void* scratch, std::size_t& bytes) {
-      return cub::DeviceSelect::If(
-          scratch, bytes, thrust::make_counting_iterator(std::uint32_t{0}), heads.data(),
-          found.data(), count, begins_entry<Key>{std::as_const(sorted.keys).data()}, ctx_.stream());
+      return cub::DeviceSelect::If(scratch, bytes, thrust::make_counting_iterator(std::uint32_t{0}),
+                                   heads.data(), selected.data(), count,
+                                   begins_entry<Key>{std::as_const(sorted.keys).data()},
+                                   ctx_.stream());
     });
-    read_back(ctx_, &entries, found.data(), 1);
+    read_back(ctx_, &entries, selected.data(), 1);
   }
   columns = array<I, space::device>(ctx_, entries);
   sums = array<T, space::device>(ctx_, entries);

@@ -104,10 +104,10 @@ __global__ void __launch_bounds__(merging_threads)
 
 template <class T, class I, class O>
 void fill_merged_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                      const spgemm_values<T>& v, row_list<I> rows, const spgemm_totals& found,
+                      const spgemm_values<T>& v, row_list<I> rows, const spgemm_totals& totals,
                       read_offsets rowptr, const fill_target<T, I>& target, int* wrong,
                       cudaStream_t stream) {
-  with_merged(found.longest_merged, [&](auto most) {
+  with_merged(totals.longest_merged, [&](auto most) {
     fill_merged_kernel<most()>
         <<<2 * resident_blocks(ctx, rows.count, 16), merging_threads, 0, stream>>>(
             f, v, rows, rowptr, target, wrong);

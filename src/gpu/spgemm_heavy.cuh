@@ -20,7 +20,7 @@ template <class I> struct range_launch {
 template <class T, class I, class O> class heavy_fill {
 public:
   heavy_fill(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> heavy,
-             const spgemm_totals& found, const known_rows<I, O>& known);
+             const spgemm_totals& totals, const known_rows<I, O>& known);
   [[nodiscard]] int launches() const {
     return (longest_.rows.count > 0 ? 1 : 0) + (others_.rows.count > 0 ? 1 : 0);
   }

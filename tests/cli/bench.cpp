@@ -28,9 +28,9 @@ protected:
 };
 
 const nlohmann::json& named(const nlohmann::json& list, const std::string& name) {
-  const auto found = std::ranges::find_if(list, [&](const auto& c) { return c["name"] == name; });
-  EXPECT_NE(found, list.end()) << name;
-  return *found;
+  const auto match = std::ranges::find_if(list, [&](const auto& c) { return c["name"] == name; });
+  EXPECT_NE(match, list.end()) << name;
+  return *match;
 }
 
 TEST_F(Bench, SumsTransposesAndProducts) {

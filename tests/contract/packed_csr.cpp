@@ -47,9 +47,9 @@ protected:
     const packed_csr<typename C::value, typename C::index, typename C::offset> bad(
         p.shape, std::move(p.rowptr), std::move(p.chunks), std::move(p.columns),
         std::move(p.values), p.order);
-    const auto there = copy_to(C::context(), bad);
+    const auto on_engine = copy_to(C::context(), bad);
     try {
-      check(C::context(), there);
+      check(C::context(), on_engine);
       ADD_FAILURE() << "nothing was thrown; expected " << words.front();
     } catch (const bad_input& e) {
       const std::string what = e.what();

@@ -117,9 +117,9 @@ TYPED_TEST(BsrFew, FindsTheSizeOfBlocks) {
         for (std::int64_t e = 0; e < block * block && j >= 0 && j < 240; ++e)
           m.add(i * block + e / block, j * block + e % block, 1.0 + static_cast<double>(e));
     const auto a = TypeParam::put_csr(m);
-    const auto found = to_bsr(ctx, a);
-    EXPECT_EQ(found.block, block);
-    EXPECT_TRUE(found.masks.empty());
+    const auto blocked = to_bsr(ctx, a);
+    EXPECT_EQ(blocked.block, block);
+    EXPECT_TRUE(blocked.masks.empty());
     const auto op = plan(ctx, a);
     bool offered = false;
     for (const plan_candidate& c : op.decision().candidates)
@@ -127,7 +127,7 @@ TYPED_TEST(BsrFew, FindsTheSizeOfBlocks) {
     EXPECT_TRUE(offered) << op.explain();
     const auto x = random_vector<T>(m.cols, 7);
     auto y = TypeParam::put(all_nan<T>(m.rows));
-    multiply(ctx, found, TypeParam::put(x), y);
+    multiply(ctx, blocked, TypeParam::put(x), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, TypeParam::host_csr(m), false, x)));
   }
 }

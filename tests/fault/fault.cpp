@@ -111,7 +111,7 @@ protected:
     SCOPED_TRACE(std::string(C::engine::name) + ": " + name);
     operands o = make();
     const auto before = bits_of(o);
-    const auto host_before = memory(space::host).in_use, there_before = memory(where).in_use;
+    const auto host_before = memory(space::host).in_use, engine_before = memory(where).in_use;
     int failures = 0;
     for (;; ++failures) {
       ASSERT_LT(failures, 1000) << "never succeeds";
@@ -128,7 +128,7 @@ protected:
       ASSERT_EQ(thrown, failed.load()) << "allocation " << failures;
       if (!thrown) break;
       ASSERT_TRUE(bits_of(o) == before) << "operands changed, allocation " << failures;
-      ASSERT_EQ(memory(where).in_use, there_before) << "leak, allocation " << failures;
+      ASSERT_EQ(memory(where).in_use, engine_before) << "leak, allocation " << failures;
       ASSERT_EQ(memory(space::host).in_use, host_before) << "host leak, allocation " << failures;
     }
     EXPECT_GE(failures, least);
