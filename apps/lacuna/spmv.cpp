@@ -34,7 +34,7 @@ struct outcome {
   double own_bytes = 0; ///< the same with the matrix in its format
   double ops = 0;
   const char* probe = "";
-  double bandwidth = 0; ///< bytes a second of the probe, median of the same rounds
+  double bandwidth = 0; ///< bytes per second of the probe, median of the same rounds
   double verify_error = 0;
 
   [[nodiscard]] double share() const { return bytes / seconds / bandwidth; }

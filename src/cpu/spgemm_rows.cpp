@@ -439,7 +439,7 @@ private:
   }
 
   /// Up to so many products over a span of more than 4096 columns are hashed: more are faster in
-  /// a window. Web graph (11 products a row) 38 against 51 ms, uniform (64) 213 against 184.
+  /// a window. Web graph (11 products per row) 38 against 51 ms, uniform (64) 213 against 184.
   static constexpr std::int64_t hash_limit = 32;
   static constexpr std::int64_t few_products = 12;
   static constexpr std::int64_t ahead = 16; ///< entries of A

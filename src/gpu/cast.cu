@@ -1,4 +1,4 @@
-// Arrays of one type into another's. Waits only where a value may not fit.
+// Converts an array to another type. Waits only where a value may not fit.
 #include "gpu/parts/cuda.cuh"
 #include <lacuna/op/cast.hpp>
 

@@ -1,5 +1,5 @@
-// csr to packed_csr and back. A warp a chunk finds its base and width, a scan where its columns
-// begin, and a warp a chunk writes them. Waits for their size and for the row lengths.
+// csr to packed_csr and back. One warp per chunk finds its base and width, a scan where its columns
+// begin, and one warp per chunk writes them. Waits for their size and for the row lengths.
 #include "gpu/packed_columns.cuh"
 #include "gpu/parts/reduce.cuh"
 #include <lacuna/format/packed_csr.hpp>

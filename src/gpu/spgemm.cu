@@ -1,6 +1,7 @@
 // C = alpha A B on the device: analysis, symbolic pass, numeric pass (Parger et al. 2020), or in
-// one pass by sorting (King et al. 2016). Workspace: 16 bytes a row of A; for heavy rows 64 MB at
-// most, for wide ones 40 bytes a product of up to 2^25. That of sorting: spgemm_expand.cuh.
+// one pass by sorting (King et al. 2016). Workspace: 16 bytes per row of A; for heavy rows 64 MB at
+// most, for wide rows 40 bytes per product, of up to 2^25 products. That of sorting:
+// spgemm_expand.cuh.
 #include <limits>
 #include <optional>
 #include <string>
@@ -92,7 +93,7 @@ spgemm_thresholds thresholds_for(const device_context& ctx, const spgemm_thresho
                         ctx.properties().multiprocessors);
 }
 
-/// Says which row of C is not as its rowptr has it: counts once more.
+/// Counts once more, and says which row of C has another number of entries than its rowptr says.
 template <class I, class O, class OC>
 [[noreturn]] void throw_miscounted(const device_context& ctx, const spgemm_factors<I, O>& f,
                                    std::int64_t a_entries, const OC* rowptr, bool refill) {

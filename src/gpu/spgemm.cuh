@@ -82,14 +82,14 @@ template <class I, class O> struct known_rows {
     return spgemm::fill_class(thresholds, work(row), entries);
   }
 };
-/// What kernels count with; zeroed once for a product, since a call for each would cost more than
-/// the counting. Each part is used once.
+/// What kernels count with; set to 0 once per product, since one call per counter would cost more
+/// than the counting. Each counter is used once.
 struct spgemm_counters {
   spgemm_totals analysed, counted;
   unsigned long long binned_to_count[spgemm::count_classes + 1];
   unsigned long long binned_to_fill[spgemm::count_classes + 1];
   unsigned long_rows, pieces; // of A, which the analysis cuts
-  int wrong;                  // a row has not the entries that were counted
+  int wrong;                  // a row has another number of entries than was counted
 };
 /// What the analysis says of each row, owned.
 template <class I, class O> struct row_facts {

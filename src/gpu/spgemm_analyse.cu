@@ -14,7 +14,7 @@ template <class V> __device__ V warp_max(V value) {
   return value;
 }
 
-/// A longer row of A's is cut into pieces, each a block's.
+/// Longer rows of A are cut into pieces, one block per piece.
 constexpr int most_entries_of_lanes = 1024;
 constexpr int piece_threads = 512, piece_entries = 4 * piece_threads;
 
@@ -58,7 +58,7 @@ template <class I> struct row_extent {
 struct noted_rows {
   unsigned long long all = 0, all_most = 0, largest = 0, longest = 0, longest_merged = 0;
 
-  /// A row by one thread for all that looked at it.
+  /// Notes a row; called by one thread for all that looked at the row.
   template <class I, class O>
   __device__ void note(const spgemm_factors<I, O>& f, const spgemm_thresholds& thresholds,
                        block_totals& block, const row_extent<I>& extent, std::int64_t row,
@@ -94,7 +94,7 @@ struct noted_rows {
   }
 };
 
-/// A row of A's that several blocks look at, and what they have found of it so far.
+/// A row of A that several blocks look at, and what they have found of it so far.
 template <class I> struct long_row {
   I row;
   unsigned left; // pieces that nobody has looked at
@@ -119,7 +119,7 @@ template <class I> struct long_rows {
   }
 };
 
-/// A group of lanes a row; long rows are put aside.
+/// One group of lanes per row; long rows are put aside.
 template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
     analyse_kernel(const spgemm_factors<I, O> f, const spgemm_thresholds thresholds, int lanes,
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(block_threads)
   block.flush(&counters->analysed);
 }
 
-/// A block a piece of a long row; who looks at the last piece notes the row.
+/// One block per piece of a long row; the block that looks at the last piece notes the row.
 template <class I, class O>
 __global__ void __launch_bounds__(piece_threads)
     analyse_pieces_kernel(const spgemm_factors<I, O> f, const spgemm_thresholds thresholds,
@@ -230,7 +230,7 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
   spgemm_counters* const counters = facts.counters.data();
   check(cudaMemsetAsync(counters, 0, sizeof(spgemm_counters), ctx.stream()), "analyse_rows");
   if (f.rows > 0) {
-    // Two entries of A a lane.
+    // Two entries of A per lane.
     int lanes = 1;
     while (lanes < 32 && 2 * lanes * f.rows < a_entries) lanes *= 2;
     const std::int64_t most_long = a_entries / most_entries_of_lanes;

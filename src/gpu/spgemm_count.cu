@@ -1,7 +1,7 @@
 // The symbolic pass: how many entries each row of C has. A group of lanes owns a row and finds its
 // distinct columns in a table in shared memory, or in a bit for each column of its span where that
-// is smaller. Heavy rows: a block each, bits in windows of what shared memory holds; wide ones are
-// expanded and sorted.
+// is smaller. Heavy rows: one block per row, bits in windows of what shared memory holds; wide rows
+// are expanded and sorted.
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_expand.cuh"
 #include "gpu/parts/fork.cuh"
@@ -22,7 +22,7 @@ __device__ void add_entries(spgemm_totals* totals, unsigned long long entries) {
   if (threadIdx.x % 32 == 0 && entries != 0) atomicAdd(&totals->entries, entries);
 }
 
-/// A thread a row: the rows of B that it needs are merged.
+/// One thread per row merges the rows of B that the row needs.
 template <int most, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     count_merged_kernel(const spgemm_factors<I, O> f, row_list<I> list,
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(block_threads)
   block.flush(totals);
 }
 
-/// A block a row: bits of the columns in a window, window by window; a window that is full is done.
+/// One block per row: bits of the columns in a window, window by window; a full window is done.
 template <class I, class O>
 __global__ void __launch_bounds__(1024)
     count_heavy_kernel(const spgemm_factors<I, O> f, row_list<I> list, std::int64_t window,
@@ -216,7 +216,7 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
   const row_list<I> merged = bins[0], heavy = split.others;
   launch_fork fork(ctx, bins.launches() + (split.matching.count > 0 ? 1 : 0));
   if (heavy.count > 0) {
-    // Two blocks an SM.
+    // Two blocks per multiprocessor.
     const std::size_t bytes = ctx.properties().shared_bytes_per_block / 2 / 1024 * 1024 - 1024;
     allow_shared(count_heavy_kernel<I, O>, bytes);
     count_heavy_kernel<<<static_cast<unsigned>(heavy.count), 1024, bytes, fork.next()>>>(

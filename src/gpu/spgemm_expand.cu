@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(block_threads)
   block.flush(totals);
 }
 
-/// Rows whose entries a pool has, to their place in C: a group of lanes each.
+/// Copies rows whose entries a pool has to their place in C: one group of lanes per row.
 template <class T, class I>
 __global__ void __launch_bounds__(block_threads)
     place_rows_kernel(row_list<I> list, int lanes, const pool_view<T, I> pool, read_offsets rowptr,
@@ -79,7 +79,7 @@ template <class I> struct note_row {
   }
 };
 
-/// Entries a pool has room for, at the least: several of the longest rows.
+/// The least number of entries that a pool has room for: several of the longest rows.
 constexpr std::int64_t least_capacity = 4 * spgemm::most_expanded(spgemm::expand_classes - 1);
 
 } // namespace

@@ -117,8 +117,9 @@ template <class Key> struct begins_entry {
   __device__ bool operator()(std::uint32_t i) const { return i == 0 || keys[i] != keys[i - 1]; }
 };
 
-/// Entry i of C is the sum of products heads[i] .. heads[i + 1]. A thread an entry; those of many
-/// products by the whole warp, which loads them together and adds one after the other.
+/// Entry i of C is the sum of products heads[i] .. heads[i + 1]. One thread per entry;
+/// entries of many products by the whole warp, which loads them together and adds one after
+/// another.
 template <class Key, class T, class I>
 __global__ void __launch_bounds__(block_threads)
     sum_entries_kernel(std::int64_t entries, std::int64_t count, const Key* keys,

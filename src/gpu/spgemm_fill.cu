@@ -1,8 +1,8 @@
 // The numeric pass: columns and values of C. A group of lanes owns a row and walks A's row in its
 // order; its lanes lie along one row of B at a time, so that no two hold the same column. Every
 // entry's products are thus added in A's order, without atomics, whatever the timing. Short rows
-// are spgemm_fill_merged.cu's, heavy ones spgemm_fill_heavy.cu's, wide ones
-// spgemm_expand_wide.cu's.
+// are filled by spgemm_fill_merged.cu, heavy rows by spgemm_fill_heavy.cu, wide rows by
+// spgemm_expand_wide.cu.
 #include <cub/warp/warp_merge_sort.cuh>
 
 #include "gpu/parts/load.cuh"
@@ -35,8 +35,8 @@ __device__ int compact(const lane_group& g, I* keys, T* sums, int slots) {
   return kept;
 }
 
-/// Puts `count` entries in order by counting for each the keys before it; a lane has `most` of them
-/// at most.
+/// Puts `count` entries in order by counting for each the keys before it; a lane has at most `most`
+/// of them.
 template <int most, class T, class I>
 __device__ void sort_by_rank(const lane_group& g, I* keys, T* sums, int count) {
   I key[most];
@@ -100,8 +100,8 @@ __device__ void sort_and_write(I* keys, const T* sums, int count, const fill_tar
   __syncwarp();
 }
 
-/// items: entries a lane sorts; 0: by rank. A flat walk, several rows of B at a time, is a whole
-/// warp's; `relaxed`: with atomics.
+/// items: entries that one lane sorts; 0: by rank. A flat walk, several rows of B at a time, takes
+/// a whole warp; `relaxed`: with atomics.
 template <int items, bool flat, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     fill_rows_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> list,

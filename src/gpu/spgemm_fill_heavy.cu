@@ -1,5 +1,5 @@
-// Heavy rows of the numeric pass, by ranges of columns: a block a range, a sum a column in shared
-// memory. A's entries come in their order, so every entry's products are added in A's order.
+// Heavy rows of the numeric pass, by ranges of columns: one block per range, one sum per column in
+// shared memory. A's entries come in their order, so every entry's products are added in A's order.
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_heavy.cuh"
 #include "gpu/spgemm_walk.cuh"
@@ -7,7 +7,7 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-/// Entries of each range of a heavy row: a block a row, bits of its columns, window by window.
+/// Entries of each range of a heavy row: one block per row, bits of its columns, window by window.
 template <class I, class O>
 __global__ void __launch_bounds__(1024)
     count_ranges_kernel(const spgemm_factors<I, O> f, row_list<I> list, int range_columns,
@@ -70,7 +70,7 @@ template <class T> struct range_sums {
   }
   /// No other thread has this column now.
   __device__ void add(int column, T product) const { sums[column] = with(column, product); }
-  /// Others may: nothing is said of the order.
+  /// Other threads may have it: nothing is said of the order.
   __device__ void add_relaxed(int column, T product) const {
     if (is_untouched(*static_cast<volatile T*>(sums + column)) && set_first(column, product))
       return;
@@ -181,7 +181,7 @@ __device__ void add_along(const spgemm_factors<I, O>& f, const spgemm_values<T>&
   }
 }
 
-/// Products that are dealt among warps at a time: two a thread.
+/// Products that are dealt among warps at a time: two per thread.
 constexpr int tile_products = 2 * block_threads;
 constexpr int tile_words = tile_products / 32;
 
@@ -192,7 +192,7 @@ template <class T> struct product_tile {
   int of_warp[block_threads / 32][block_threads / 32]; // owner, dealer: products dealt
 };
 
-/// What a thread has of a tile: two products, a warp's side by side.
+/// What a thread has of a tile: two products. Those of a warp lie side by side.
 template <class T> struct dealt_products {
   bool present[2];
   int column[2];
@@ -327,8 +327,8 @@ __device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>&
   __syncthreads();
 }
 
-/// A block a range of a heavy row's columns. Segments are added one after another, or with `tiles`
-/// several at once: in order where they are short, or, `relaxed`, with atomics.
+/// One block per range of a heavy row's columns. Segments are added one after another, or with
+/// `tiles` several at once: in order where they are short, or, `relaxed`, with atomics.
 template <bool tiles, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads, tiles ? 5 : 8)
     fill_ranges_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> rows,
@@ -376,7 +376,8 @@ __global__ void __launch_bounds__(block_threads, tiles ? 5 : 8)
     }
   }
   __syncthreads();
-  // Warps own parts of the range: what they found, where it goes, then out in order.
+  // Warps own parts of the range: they count their entries, find where these go, and write them in
+  // order.
   unsigned entries = 0;
   for (int c = lane; c < part; c += 32) entries += is_untouched(sums.sums[warp * part + c]) ? 0 : 1;
   entries = warp_sum(entries);

@@ -1,4 +1,4 @@
-// Lists of rows in two.
+// Lists of rows, split in two.
 #pragma once
 
 #include <cub/device/device_partition.cuh>
@@ -58,22 +58,22 @@ template <class I> struct fill_bins {
   [[nodiscard]] std::size_t bytes() const { return bins.bytes() + split.bytes(); }
 };
 
-/// Of a C whose rowptr is there. `totals`: count_rows' totals; `binned` are zeros. Waits where some
-/// rows may be wide.
+/// For a C whose rowptr is known. `totals` are those of count_rows; `binned` are zeros. Waits where
+/// some rows may be wide.
 template <class I, class O>
 fill_bins<I> bin_to_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
                          const known_rows<I, O>& known, const spgemm_totals& totals,
                          read_offsets rowptr, unsigned long long* binned);
 
-/// Rows that a thread each merges (spgemm_fill_merged.cu). Sets `wrong` where one has not the
-/// entries that were counted.
+/// Fills rows that one thread per row merges (spgemm_fill_merged.cu). Sets `wrong` where a row has
+/// another number of entries than was counted.
 template <class T, class I, class O>
 void fill_merged_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
                       const spgemm_values<T>& v, row_list<I> rows, const spgemm_totals& totals,
                       read_offsets rowptr, const fill_target<T, I>& target, int* wrong,
                       cudaStream_t stream);
 
-/// Columns and values of C, whose rowptr is there. Waits to know whether every row had the entries
+/// Columns and values of C, whose rowptr is known. Waits to know whether every row had the entries
 /// that were counted; false if not. `wrong`, on the device, is 0.
 template <class T, class I, class O>
 bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,

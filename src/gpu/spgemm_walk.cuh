@@ -94,8 +94,8 @@ __device__ b_segment<typename Values::scalar_type, O> whole_row(const spgemm_fac
 
 /// The same for a whole warp: 32 products at a time, whatever the lengths of B's rows, of `left`
 /// entries of A from `begin` on, each of which has segment_of(entry); fewer than 2^31 products.
-/// take(there, column, product) is called by all lanes; those of a call are in A's order, too, and
-/// may hold one column more than once.
+/// take(present, column, product) is called by all lanes; the products of a call are in A's order,
+/// too, and may hold one column more than once.
 template <class I, class O, class Values, class SegmentOf, class Take>
 __device__ void walk_flat(const spgemm_factors<I, O>& f, const Values& v, O begin, O left,
                           const SegmentOf& segment_of, const Take& take) {
@@ -151,9 +151,10 @@ __device__ void walk_flat(const spgemm_factors<I, O>& f, const Values& v, O begi
   }
 }
 
-/// Adds the values of lanes that are there to their slots, those of one slot in the lanes' order:
-/// the first of these begins with first(value), adds the others in a register and gives the sum to
-/// last(sum). All lanes of the warp; slots of those that are not there differ from all others.
+/// Adds the values of lanes that are `present` to their slots, those of one slot in the lanes'
+/// order: the first lane of a slot begins with first(value), adds the others in a register and
+/// gives the sum to last(sum). Called by all lanes of the warp; slots of lanes that are not present
+/// differ from all others.
 template <class T, class First, class Last>
 __device__ void add_in_order(bool present, unsigned slot, T value, const First& first,
                              const Last& last) {
@@ -162,7 +163,7 @@ __device__ void add_in_order(bool present, unsigned slot, T value, const First& 
   unsigned others = same & ~up_to_lane;
   const bool leads = present && (same & (up_to_lane >> 1)) == 0;
   T sum = leads ? first(value) : value;
-  // Four are on their way before the first is added.
+  // Four values are on their way before the first is added.
   constexpr int at_once = 4;
   for (int left = __reduce_max_sync(whole_warp, __popc(others)); left > 0; left -= at_once) {
     T other[at_once];

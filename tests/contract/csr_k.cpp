@@ -130,8 +130,8 @@ protected:
         EXPECT_NE(what.find(part), std::string::npos) << "no '" << part << "' in: " << what;
     }
   }
-  /// Rows of 0 to 70 entries, grouped on the host, damaged there and checked on the engine. Long
-  /// are those beyond 60: ten of them, a piece each.
+  /// Rows of 0 to 70 entries, grouped on the host, damaged there and checked on the engine. Rows
+  /// beyond 60 entries are long: ten of them, with one piece each.
   static void expect_broken(const std::function<void(host_groups_of<C>&)>& damage,
                             const std::vector<std::string>& parts) {
     using I = typename C::index;

@@ -62,7 +62,7 @@ TEST(FitCost, FindsTheLineThatPointsLieOn) {
 }
 
 TEST(FitCost, IsNeverNegative) {
-  // Without the condition the line would have a negative cost a row.
+  // Without the condition the line would have a negative cost per row.
   const spmv_cost odd{1e-6, 10e-12, 5e-12, -0.05e-9, 0.3e-9, 0};
   const spmv_cost fitted = line_through(points_of(odd, 30));
   EXPECT_EQ(fitted.row, 0);
@@ -72,7 +72,7 @@ TEST(FitCost, IsNeverNegative) {
 }
 
 TEST(FitCost, MinimisesRelativeErrors) {
-  // c seconds an entry: (c - 1)^2 + (c / 2 - 1)^2 is least at 1.2, and nothing fixed helps.
+  // c seconds per entry: (c - 1)^2 + (c / 2 - 1)^2 is least at 1.2, and nothing fixed helps.
   // Absolute errors would follow the slow point to 2.
   const spmv_cost fitted = line_through({{{0, 0, 0, 1}, 1, 0}, {{0, 0, 0, 1000}, 2000, 0}});
   EXPECT_NEAR(fitted.entry, 1.2, 1e-12);
@@ -111,7 +111,7 @@ TEST(FitCost, StaysNearWhatIsBuiltIn) {
 
 TEST(FitCsrK, FindsThePapersFormula) {
   std::vector<csr_k_point> points;
-  for (int i = 0; i < 108; ++i) { // to 185 a row
+  for (int i = 0; i < 108; ++i) { // up to 185 entries per row
     const double mean = std::pow(1.05, i);
     points.push_back({mean, choose_csr_k_sizes(mean, 3, csr_k_model::volta())});
   }
@@ -226,7 +226,7 @@ TEST(SearchThresholds, OnDevicesLooksAtFewRows) {
   });
   EXPECT_EQ(search_thresholds(start, {m}).number("lane_entries"), 16);
   EXPECT_EQ(search_thresholds(start, {m}).number("few_rows"), start.number("few_rows"));
-  // One lane a row is faster: then there never are few.
+  // One lane per row is faster: then there never are few rows.
   for (measured_run& run : m.runs)
     run.seconds = option_of(run.what, "lane_entries") == ell_csr_options::none ? 1e-5 : 2e-5;
   EXPECT_EQ(search_thresholds(start, {m}).number("few_rows"), 0);

@@ -27,7 +27,7 @@ triplets one_column(std::int64_t n) {
   m.name = "one column of " + std::to_string(n);
   return m;
 }
-/// n entries at a few coordinates, in turn.
+/// n entries, cycling through a few coordinates.
 triplets repeated(std::int64_t n) {
   triplets m{std::to_string(n) + " entries at few coordinates", 3, 2, {}, {}, {}};
   for (std::int64_t k = 0; k < n; ++k) m.add(k % 3, (k / 3) % 2, static_cast<double>(k % 9));

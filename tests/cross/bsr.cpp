@@ -59,7 +59,7 @@ TYPED_TEST(BsrFew, HoldsTheMatrix) {
   });
 }
 
-/// Places of a block that are no entries meet no Inf and no NaN.
+/// Places of a block without an entry are never multiplied with an Inf or a NaN in x.
 TYPED_TEST(BsrFew, SpecialValues) {
   using T = typename TypeParam::value;
   TestFixture::for_each_sum([&](const auto& host, const auto& m) {
@@ -105,7 +105,7 @@ TYPED_TEST(BsrFew, TakesNewValues) {
   });
 }
 
-/// Blocks that are there are found: by counting, and by the planner from its sample.
+/// A matrix of dense blocks is recognised: by counting, and by the planner from its sample.
 TYPED_TEST(BsrFew, FindsTheSizeOfBlocks) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
@@ -132,7 +132,8 @@ TYPED_TEST(BsrFew, FindsTheSizeOfBlocks) {
   }
 }
 
-/// Blocks that turn out to be empty are found when they are made: the next best format it is.
+/// Blocks that are mostly empty are noticed when they are made: the plan takes the next best
+/// format.
 TYPED_TEST(BsrFew, IsLeftWhereBlocksAreEmpty) {
   const auto& ctx = TypeParam::context();
   const auto a = TypeParam::put_csr(battery_matrix("tridiagonal"));

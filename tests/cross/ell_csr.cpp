@@ -5,8 +5,8 @@
 namespace lacuna::test {
 namespace {
 
-/// Thresholds that lead rows to every part: all in slices, in order and by length; several lanes a
-/// row; long rows from 1 entry on, in one piece and in many; columns packed and not.
+/// Thresholds that lead rows to every part: all in slices, in order and by length; several lanes
+/// per row; long rows from 1 entry on, in one piece and in many; columns packed and not.
 const ell_csr_options thresholds[] = {
     {},
     {.long_row = ell_csr_options::none, .lane_entries = ell_csr_options::none, .window = 1},

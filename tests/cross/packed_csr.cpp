@@ -25,7 +25,7 @@ triplets spread(const char* name, std::int64_t rows, std::int64_t cols, std::int
             random.value());
   return m;
 }
-/// Chunks of 1, 2 and 4 bytes a column alone and mixed, with rows that end in the same chunk, at
+/// Chunks of 1, 2 and 4 bytes per column alone and mixed, with rows that end in the same chunk, at
 /// its end or some chunks later.
 std::vector<triplets> chunk_matrices() {
   std::vector<triplets> result{

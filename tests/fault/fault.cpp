@@ -104,8 +104,8 @@ protected:
     return bits;
   }
 
-  /// The battery of this file: fails every allocation of `op` in turn. `least`: how many it must
-  /// make at least, so that a test cannot pass by testing nothing.
+  /// Fails every allocation of `op`, one after another. `least`: the fewest that it must make, so
+  /// that a test cannot pass by testing nothing.
   static void expect_survives(const char* name, int least,
                               const std::function<void(operands&)>& op) {
     SCOPED_TRACE(std::string(C::engine::name) + ": " + name);
@@ -132,7 +132,7 @@ protected:
       ASSERT_EQ(memory(space::host).in_use, host_before) << "host leak, allocation " << failures;
     }
     EXPECT_GE(failures, least);
-    // It worked the last time, and works like on operands that never saw a failure.
+    // The last run succeeded; its results are those of operands that never saw a failure.
     operands fresh = make();
     op(fresh);
     EXPECT_TRUE(bits_of(o) == bits_of(fresh));

@@ -72,7 +72,7 @@ void expect_same_or_refused(const std::string& file, const csr<double, int, int>
   }
 }
 
-// Files are changed in place: to write each anew takes most systems far longer than to read it.
+// Files are changed in place: on most systems writing each one anew takes far longer than reading.
 
 TEST_F(Archive, EveryFlippedBitIsSeen) {
   if (!has_zlib()) GTEST_SKIP() << "this build lacks zlib";
