@@ -1,4 +1,4 @@
-# Libraries that bring a file format each: used if they are found. LACUNA_<NAME>=OFF leaves one
+# Libraries, each for one or more file formats, that are used if they are found. LACUNA_<NAME>=OFF leaves one
 # out, ON fails without it. Without one, its formats throw `unsupported` naming the Debian package.
 #
 # lacuna_optional(NAME package target): finds the package; LACUNA_HAS_<NAME> says whether it is there,

@@ -1,4 +1,4 @@
-# Run by ctest before it tests: what `program` holds becomes tests of ctest's, named folder/suite.test.
+# Run by ctest before it tests: the tests that `program` holds become ctest tests named folder/suite.test.
 # A typed suite, of one engine and one type triple, is one of them, folder/suite: its tests share the
 # battery that the process makes. The program returns 77 if all that it ran was skipped.
 if(NOT EXISTS ${program})

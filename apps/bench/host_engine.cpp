@@ -47,7 +47,7 @@ bool run_on_host(const settings& s, const std::string& why) {
   const host_context ctx({s.threads});
   report out(s, fmt::format("CPU, {} thread{}", ctx.threads(), ctx.threads() == 1 ? "" : "s"), why);
   const double cache = app::last_cache_bytes();
-  // Four times the cache an array, 128 MiB at least, 1 GiB at most.
+  // Arrays of four times the cache each, at least 128 MiB and at most 1 GiB.
   const auto size =
       static_cast<std::int64_t>(std::clamp(4 * cache, 0x1p27, 0x1p30) / sizeof(double));
   rig<space::host> r{ctx, cache, s.repeat > 0 ? s.repeat : 21, time_runs, {}};

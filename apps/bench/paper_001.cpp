@@ -240,7 +240,7 @@ struct way {
   std::string label, name;
 };
 
-/// Times over the fastest of these, a column each; the first is Lacuna as it is.
+/// Times over the fastest of these, one column per contestant; the first is Lacuna as it is.
 void print_slowdowns(const char* title, const char* claim, const members& problems,
                      const std::vector<way>& ways, json& out) {
   app::print("\n  {}\n  {:<30}", title, "");

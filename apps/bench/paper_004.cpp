@@ -143,7 +143,7 @@ void print_sweep(const sweep& s, json& out) {
                  {"constant_96_gflops", constant}});
 }
 
-/// A line for each of csr and csr_k, a column for each number of threads, and what it gained.
+/// One line for each of csr and csr_k, one column per number of threads, and what it gained.
 void print_scaling(const scaling& s, json& out) {
   const measured_problem& one = s.m.front();
   app::print("  {:<30.30} {:>8}", one.matrix, "threads");

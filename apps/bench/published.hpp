@@ -8,7 +8,7 @@
 namespace lacuna::bench {
 
 /// Prints those of y = A x for the matrices that were measured, and adds "published" to the JSON
-/// object; does nothing unless the engine is an H200 and figures for f64 are there.
+/// object; does nothing unless the engine is an H200 and f64 was measured.
 void print_published(const std::vector<measured_problem>& problems, const std::string& engine,
                      nlohmann::ordered_json& out);
 /// The same of C = A A.

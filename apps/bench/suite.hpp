@@ -186,7 +186,7 @@ template <class T, space S> class stage {
 public:
   stage(const rig<S>& r, const host_context& host, const matrix_source& source, const csr<T>& a)
       : rig_(r), host_(host), a_(a), facts_(detail::facts_of(source, a)) {
-    if constexpr (S == space::device) there_ = copy_to(r.ctx, a);
+    if constexpr (S == space::device) on_device_ = copy_to(r.ctx, a);
     facts_.cache_bytes = r.cache_bytes;
   }
   stage(const stage&) = delete;
@@ -196,7 +196,7 @@ public:
   [[nodiscard]] const csr<T>& on_host() const { return a_; }
   [[nodiscard]] problem_matrix<T, S> matrix() const {
     if constexpr (S == space::device)
-      return there_.view();
+      return on_device_.view();
     else
       return a_.view();
   }
@@ -227,7 +227,7 @@ private:
   const rig<S>& rig_;
   const host_context& host_;
   const csr<T>& a_;
-  csr<T, index_t, offset_t, S> there_;
+  csr<T, index_t, offset_t, S> on_device_;
   measured_problem facts_;
 };
 

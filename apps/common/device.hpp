@@ -19,8 +19,8 @@ struct engine {
   std::string why;           ///< one clause for the user
 };
 
-/// A pure function of the request and of what there is. Throws device_error if a device was asked
-/// for and is not there.
+/// A pure function of the request and of the devices there are. Throws device_error if a device was
+/// asked for and is missing.
 engine choose_engine(device_request request, bool built_with_cuda, int devices);
 /// The same, with this build and this machine.
 engine choose_engine(device_request request);

@@ -29,8 +29,8 @@ struct outcome {
 template <class OC, class T, class I, class O, space S>
 outcome add_on(const context<S>& ctx, const settings& s, const csr<T, I, O>& a,
                const csr<T, I, O>& b, csr<T, I, OC>& c) {
-  const auto& a_there = bring_to(ctx, a);
-  const auto& b_there = bring_to(ctx, b);
+  const auto& a_on_engine = bring_to(ctx, a);
+  const auto& b_on_engine = bring_to(ctx, b);
   const auto sum = [&](const auto& left, const auto& right) {
     if constexpr (std::is_same_v<O, OC>)
       return add(ctx, left, right);
@@ -40,8 +40,9 @@ outcome add_on(const context<S>& ctx, const settings& s, const csr<T, I, O>& a,
   ctx.synchronize();
   reset_memory_peak(S);
   const stopwatch watch;
-  auto result = s.transposed ? sum(scaled(s.alpha, a_there), scaled(s.beta, transposed(b_there)))
-                             : sum(scaled(s.alpha, a_there), scaled(s.beta, b_there));
+  auto result = s.transposed
+                    ? sum(scaled(s.alpha, a_on_engine), scaled(s.beta, transposed(b_on_engine)))
+                    : sum(scaled(s.alpha, a_on_engine), scaled(s.beta, b_on_engine));
   ctx.synchronize();
   outcome measured;
   measured.seconds = watch.seconds();

@@ -35,8 +35,8 @@ public:
     const auto [rows, cols] = a.shape();
     x_ = random(cols, seed);
     z_ = random(rows, seed + 1);
-    x_there_ = copy_to(ctx, x_);
-    z_there_ = copy_to(ctx, z_);
+    x_on_engine_ = copy_to(ctx, x_);
+    z_on_engine_ = copy_to(ctx, z_);
   }
 
   demo_times run() {
@@ -86,14 +86,14 @@ private:
     const double bytes = product_bytes(1);
     const auto plain = reference::multiply<T, index_t, offset_t>(host_a_.view(), view(x_));
     times_.plain = numeric(
-        "y = A x", bytes, [&] { multiply(ctx_, a_, x_there_, y); },
+        "y = A x", bytes, [&] { multiply(ctx_, a_, x_on_engine_, y); },
         [&] { return error_of(y, plain); });
     const stopwatch planning;
     auto op = plan(ctx_, a_, {.multiplies = 1000});
     ctx_.synchronize();
     const double planned_in = planning.seconds();
     times_.planned = numeric(
-        "y = A x, planned", bytes, [&] { op.multiply(x_there_, y); },
+        "y = A x, planned", bytes, [&] { op.multiply(x_on_engine_, y); },
         [&] { return error_of(y, plain); });
     times_.format = op.format();
     log_.remark(fmt::format("{:.2f} times as fast as plain CSR; planned for 1000 products in {}",
@@ -105,23 +105,23 @@ private:
     numeric(
         "new values in the same plan", 0, [&] { op.update_values(twice); },
         [&] {
-          op.multiply(x_there_, y);
+          op.multiply(x_on_engine_, y);
           return error_of(
               y, reference::multiply<T, index_t, offset_t>(host_a_.view(), view(x_), false, 2));
         });
     numeric(
         "y = 2 A x - z / 2", bytes + sizeof(T) * static_cast<double>(y.size()),
-        [&] { multiply(ctx_, scaled(2, a_), x_there_, scaled(-0.5, z_there_), y); },
+        [&] { multiply(ctx_, scaled(2, a_), x_on_engine_, scaled(-0.5, z_on_engine_), y); },
         [&] {
           return error_of(y, reference::multiply<T, index_t, offset_t>(host_a_.view(), view(x_),
                                                                        false, 2, -0.5, view(z_)));
         });
     array<T, S> w(ctx_, a_.shape().col);
     const auto transposed_info =
-        multiply_inspect(ctx_, transposed(a_), z_there_, w, {.values_stay = true});
+        multiply_inspect(ctx_, transposed(a_), z_on_engine_, w, {.values_stay = true});
     numeric(
         "y = Aᵀ x, inspected", bytes,
-        [&] { multiply(ctx_, transposed_info, transposed(a_), z_there_, w); },
+        [&] { multiply(ctx_, transposed_info, transposed(a_), z_on_engine_, w); },
         [&] {
           return error_of(
               w, reference::multiply<T, index_t, offset_t>(host_a_.view(), view(z_), true));
@@ -133,12 +133,12 @@ private:
     for (const layout order : {layout::row_major, layout::column_major}) {
       dense<T> x(host_, {a_.shape().col, columns}, order);
       fill_vector(x.values(), 3);
-      const auto x_there = copy_to(ctx_, x);
+      const auto x_on_engine = copy_to(ctx_, x);
       dense<T, S> y(ctx_, {a_.shape().row, columns}, order);
       const bool by_row = order == layout::row_major;
       const double seconds = numeric(
           by_row ? "Y = A X, 8 vectors, row-major" : "Y = A X, 8 vectors, column-major",
-          product_bytes(columns), [&] { multiply(ctx_, a_, x_there, y); },
+          product_bytes(columns), [&] { multiply(ctx_, a_, x_on_engine, y); },
           [&] {
             const auto expected =
                 reference::multiply<T, index_t, offset_t>(host_a_.view(), std::as_const(x).view());
@@ -195,9 +195,9 @@ private:
     numeric(
         "reordered (Cuthill-McKee)", 0,
         [&] {
-          const auto found = reverse_cuthill_mckee(ctx_, shuffled);
-          b = permute(ctx_, shuffled, found);
-          p = compose(ctx_, shuffle, found);
+          const auto rcm = reverse_cuthill_mckee(ctx_, shuffled);
+          b = permute(ctx_, shuffled, rcm);
+          p = compose(ctx_, shuffle, rcm);
         },
         [&] {
           permute(ctx_, p, x_, from);
@@ -218,32 +218,32 @@ private:
   void vectors() {
     const double bytes = sizeof(T) * static_cast<double>(z_.size());
     const auto z = view(z_);
-    T found = 0;
+    T result = 0;
     numeric(
-        "dot", bytes, [&] { found = dot(ctx_, z_there_, z_there_); },
-        [&] { return reference::worst_error(found, reference::dot<T>(z, z)); });
+        "dot", bytes, [&] { result = dot(ctx_, z_on_engine_, z_on_engine_); },
+        [&] { return reference::worst_error(result, reference::dot<T>(z, z)); });
     numeric(
-        "1-norm", bytes, [&] { found = norm1(ctx_, z_there_); },
-        [&] { return reference::worst_error(found, reference::norm1<T>(z)); });
+        "1-norm", bytes, [&] { result = norm1(ctx_, z_on_engine_); },
+        [&] { return reference::worst_error(result, reference::norm1<T>(z)); });
     numeric(
-        "2-norm", bytes, [&] { found = norm2(ctx_, z_there_); },
-        [&] { return reference::worst_error(found, reference::norm2<T>(z)); });
+        "2-norm", bytes, [&] { result = norm2(ctx_, z_on_engine_); },
+        [&] { return reference::worst_error(result, reference::norm2<T>(z)); });
     numeric(
-        "largest element", bytes, [&] { found = norm_inf(ctx_, z_there_); },
-        [&] { return reference::worst_error(found, reference::norm_inf<T>(z)); });
+        "largest element", bytes, [&] { result = norm_inf(ctx_, z_on_engine_); },
+        [&] { return reference::worst_error(result, reference::norm_inf<T>(z)); });
     auto y = copy_to(ctx_, z_);
     numeric(
-        "y = 3 x - y / 4", 3 * bytes, [&] { axpby(ctx_, 3, z_there_, -0.25, y); },
+        "y = 3 x - y / 4", 3 * bytes, [&] { axpby(ctx_, 3, z_on_engine_, -0.25, y); },
         [&] { return error_of(y, reference::axpby<T>(3, z, -0.25, z)); });
     numeric(
         "Frobenius norm of A", sizeof(T) * static_cast<double>(a_.size()),
-        [&] { found = matrix_frob_norm(ctx_, a_); },
-        [&] { return reference::worst_error(found, reference::norm2<T>(host_a_.values())); });
+        [&] { result = matrix_frob_norm(ctx_, a_); },
+        [&] { return reference::worst_error(result, reference::norm2<T>(host_a_.values())); });
     numeric(
-        "largest row sum of A", 0, [&] { found = matrix_inf_norm(ctx_, a_); },
+        "largest row sum of A", 0, [&] { result = matrix_inf_norm(ctx_, a_); },
         [&] {
           return reference::worst_error(
-              found, reference::matrix_inf_norm<T, index_t, offset_t>(host_a_.view()));
+              result, reference::matrix_inf_norm<T, index_t, offset_t>(host_a_.view()));
         });
   }
 
@@ -306,7 +306,7 @@ private:
   const csr<T>& host_a_;
   csr<T, index_t, offset_t, S> a_;
   array<T> x_, z_;
-  array<T, S> x_there_, z_there_;
+  array<T, S> x_on_engine_, z_on_engine_;
   demo_log& log_;
   demo_times times_;
 };

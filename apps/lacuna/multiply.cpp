@@ -50,14 +50,14 @@ template <class T, class I, class O, space S>
 outcome multiply_on(const options& o, const context<S>& ctx, const settings& s,
                     const csr<T, I, O>& a, const csr<T, I, O>& b, csr<T, I, std::int64_t>& c) {
   const host_context host({o.threads});
-  const auto& a_there = bring_to(ctx, a);
-  const auto& b_there = bring_to(ctx, b);
+  const auto& a_on_engine = bring_to(ctx, a);
+  const auto& b_on_engine = bring_to(ctx, b);
   const spgemm_options how{.memory_limit = s.memory_limit,
                            .method = s.method,
                            .order = s.relaxed ? spgemm_order::relaxed : spgemm_order::of_a};
   outcome measured;
-  with_operand(s.transpose_a, a_there, [&](const auto& left) {
-    with_operand(s.transpose_b, b_there, [&](const auto& right) {
+  with_operand(s.transpose_a, a_on_engine, [&](const auto& left) {
+    with_operand(s.transpose_b, b_on_engine, [&](const auto& right) {
       const spgemm_estimate before = estimate(ctx, left, right);
       measured.products = before.products;
       for (int i = 0; i < s.times; ++i) {

@@ -53,7 +53,7 @@ void write(canvas& c, std::int64_t x, std::int64_t y, const std::string& text, i
   }
 }
 
-/// So few cells of a pixel each that they are easily missed: they are drawn as 3 x 3.
+/// Cells of one pixel each, so few that they are easily missed: they are drawn as 3 x 3.
 bool is_faint(const picture& p) {
   const auto occupied = std::count_if(p.grid.count.begin(), p.grid.count.end(),
                                       [](std::int64_t count) { return count > 0; });

@@ -47,14 +47,14 @@ struct plan_made {
 
 template <class T, class I, class O, space S>
 plan_made make_plan(const context<S>& ctx, const csr<T, I, O>& a, const plan_hints& hints) {
-  const auto& there = bring_to(ctx, a);
-  const auto op = plan(ctx, there, hints);
+  const auto& matrix = bring_to(ctx, a);
+  const auto op = plan(ctx, matrix, hints);
   plan_made made{a.shape().row,  a.shape().col, a.size(), op.decision(), op.kernel(), {}, 0,
                  machine_of(ctx)};
   // plan() looks at no more than it must; here all is to be told.
   auto [heeded, by_environment] = with_environment(hints);
   if (hints.multiplies == 0) heeded.format.clear();
-  made.decision = choose_plan(find_features(ctx, there), {sizeof(T), sizeof(I), sizeof(O)},
+  made.decision = choose_plan(find_features(ctx, matrix), {sizeof(T), sizeof(I), sizeof(O)},
                               made.machine, heeded, by_environment);
   if (op.transposed_decision() != nullptr) made.transposed = *op.transposed_decision();
   made.bytes = static_cast<double>(op.bytes());

@@ -34,7 +34,7 @@ struct outcome {
   double own_bytes = 0; ///< the same with the matrix in its format
   double ops = 0;
   const char* probe = "";
-  double bandwidth = 0; ///< bytes a second of the probe, median of the same rounds
+  double bandwidth = 0; ///< bytes per second of the probe, median of the same rounds
   double verify_error = 0;
 
   [[nodiscard]] double share() const { return bytes / seconds / bandwidth; }
@@ -44,7 +44,7 @@ struct outcome {
 
 /// Rounds of products and passes of the probe in turn, so that a noisy moment hits both.
 template <class Run>
-void measure(outcome& found, int repeat, int products, const bandwidth_probe& probe, Run run) {
+void measure(outcome& result, int repeat, int products, const bandwidth_probe& probe, Run run) {
   constexpr int most_passes = 11; // a pass costs far more than a small product
   std::vector<double> product_seconds, probe_seconds;
   run();
@@ -58,49 +58,50 @@ void measure(outcome& found, int repeat, int products, const bandwidth_probe& pr
     probe.run();
     probe_seconds.push_back(probe_watch.seconds() / probe.runs);
   }
-  found.seconds = median(product_seconds);
-  found.probe = probe.name;
-  found.bandwidth = probe.bytes / median(probe_seconds);
+  result.seconds = median(product_seconds);
+  result.probe = probe.name;
+  result.bandwidth = probe.bytes / median(probe_seconds);
 }
 
 /// x and y are in host memory; y has the size of the result.
 template <class T, class I, class O, space S>
 outcome multiply_on(const context<S>& ctx, const csr<T, I, O>& a, const array<T>& x, array<T>& y,
                     const settings& s) {
-  const auto& there = bring_to(ctx, a);
-  const auto& x_there = bring_to(ctx, x);
-  array<T, S> y_there(ctx, y.size());
+  const auto& matrix = bring_to(ctx, a);
+  const auto& x_on_engine = bring_to(ctx, x);
+  array<T, S> y_on_engine(ctx, y.size());
   // On a device products are queued back to back: one alone would be timed with its launch.
   constexpr int products = S == space::host ? 1 : 10;
-  outcome found;
+  outcome result;
   plan_hints hints;
   hints.multiplies = s.transposed ? 0 : s.planned();
   hints.transposed_multiplies = s.transposed ? s.planned() : 0;
   hints.format = s.format;
-  const auto op = plan(ctx, there, hints);
+  const auto op = plan(ctx, matrix, hints);
   const plan_decision* const across = op.transposed_decision();
-  found.decision = across != nullptr ? *across : op.decision();
-  found.kernel = across != nullptr ? across->chosen().kernel : op.kernel();
-  measure(found, s.repeat, products, make_probe(ctx), [&] {
+  result.decision = across != nullptr ? *across : op.decision();
+  result.kernel = across != nullptr ? across->chosen().kernel : op.kernel();
+  measure(result, s.repeat, products, make_probe(ctx), [&] {
     for (int i = 0; i < products; ++i)
-      s.transposed ? op.multiply_transposed(x_there, y_there) : op.multiply(x_there, y_there);
+      s.transposed ? op.multiply_transposed(x_on_engine, y_on_engine)
+                   : op.multiply(x_on_engine, y_on_engine);
     ctx.synchronize();
   });
-  y = copy_to(host_context(), y_there);
-  found.rows = a.shape().row;
-  found.cols = a.shape().col;
-  found.entries = a.size();
-  found.ops = 2 * static_cast<double>(a.size());
+  y = copy_to(host_context(), y_on_engine);
+  result.rows = a.shape().row;
+  result.cols = a.shape().col;
+  result.entries = a.size();
+  result.ops = 2 * static_cast<double>(a.size());
   const auto vectors = static_cast<double>(x.bytes() + y.bytes());
-  found.bytes = static_cast<double>(a.bytes()) + vectors;
-  found.own_bytes = static_cast<double>(op.bytes()) + vectors;
-  if (!s.transposed && op.format() == "csr") found.own_bytes += found.bytes - vectors;
+  result.bytes = static_cast<double>(a.bytes()) + vectors;
+  result.own_bytes = static_cast<double>(op.bytes()) + vectors;
+  if (!s.transposed && op.format() == "csr") result.own_bytes += result.bytes - vectors;
   if (s.verify) {
     const auto expected =
         reference::multiply<T, I, O>(a.view(), std::as_const(x).view(), s.transposed);
-    found.verify_error = reference::worst_error<T>(std::as_const(y).view(), expected);
+    result.verify_error = reference::worst_error<T>(std::as_const(y).view(), expected);
   }
-  return found;
+  return result;
 }
 
 template <class T>
@@ -115,63 +116,63 @@ array<T> load_x(const options& o, const host_context& host, const settings& s, s
   return x;
 }
 
-void report(const options& o, const settings& s, const outcome& found, const std::string& device,
+void report(const options& o, const settings& s, const outcome& result, const std::string& device,
             const std::string& where) {
-  const double gflops = found.ops / found.seconds * 1e-9;
-  const double gbytes = found.bytes / found.seconds * 1e-9;
-  const bool right = found.verify_error <= 1; // false for NaN
-  const plan_candidate& chosen = found.decision.chosen();
+  const double gflops = result.ops / result.seconds * 1e-9;
+  const double gbytes = result.bytes / result.seconds * 1e-9;
+  const bool right = result.verify_error <= 1; // false for NaN
+  const plan_candidate& chosen = result.decision.chosen();
   const std::string& format = chosen.format;
   if (o.json) {
     print_json({{"command", "spmv"},
                 {"matrix", s.matrix},
-                {"rows", found.rows},
-                {"cols", found.cols},
-                {"nnz", found.entries},
+                {"rows", result.rows},
+                {"cols", result.cols},
+                {"nnz", result.entries},
                 {"transposed", s.transposed},
                 {"x", s.x.empty() ? json{{"seed", o.seed}} : json(s.x)},
                 {"precision", o.values == precision::f64 ? "f64" : "f32"},
                 {"format", format},
-                {"kernel", found.kernel},
+                {"kernel", result.kernel},
                 {"device", device},
                 {"planned_multiplies", s.planned()},
-                {"reasons", found.decision.reasons},
-                {"bytes_moved", json_size(found.own_bytes)},
-                {"csr_bytes_moved", json_size(found.bytes)},
+                {"reasons", result.decision.reasons},
+                {"bytes_moved", json_size(result.own_bytes)},
+                {"csr_bytes_moved", json_size(result.bytes)},
                 {"repeat", s.repeat},
-                {"seconds", found.seconds},
+                {"seconds", result.seconds},
                 {"gflops", gflops},
                 {"gbytes_per_s", gbytes},
-                {"copy_gbytes_per_s", found.bandwidth * 1e-9},
-                {"copy_kind", found.probe},
-                {"share_of_copy", found.share()},
-                {"verify_error", s.verify ? json(found.verify_error) : json()}});
+                {"copy_gbytes_per_s", result.bandwidth * 1e-9},
+                {"copy_kind", result.probe},
+                {"share_of_copy", result.share()},
+                {"verify_error", s.verify ? json(result.verify_error) : json()}});
     return;
   }
   std::FILE* const to = s.y == "-" ? stderr : stdout;
   if (o.quiet) {
-    if (s.y.empty()) print(to, "{} {:.2f} GFLOP/s\n", human_seconds(found.seconds), gflops);
+    if (s.y.empty()) print(to, "{} {:.2f} GFLOP/s\n", human_seconds(result.seconds), gflops);
   } else {
     print(to, "y = {} x: A is {}, {}, as {} in {}\n", s.transposed ? "A^T" : "A", shown(s.matrix),
-          human_shape(found.rows, found.cols, found.entries), format,
+          human_shape(result.rows, result.cols, result.entries), format,
           o.values == precision::f64 ? "f64" : "f32");
     if (s.x.empty()) print(to, "x is seeded with {}, as no -x was given\n", o.seed);
-    print(to, "on {}, kernel {}, planned for {} products\n", where, found.kernel, s.planned());
-    for (const std::string& reason : found.decision.reasons) print(to, "  - {}\n", reason);
-    print(to, "  {}, median of {}\n  {:.2f} GFLOP/s, {:.2f} GB/s", human_seconds(found.seconds),
+    print(to, "on {}, kernel {}, planned for {} products\n", where, result.kernel, s.planned());
+    for (const std::string& reason : result.decision.reasons) print(to, "  - {}\n", reason);
+    print(to, "  {}, median of {}\n  {:.2f} GFLOP/s, {:.2f} GB/s", human_seconds(result.seconds),
           s.repeat, gflops, gbytes);
     if (chosen.format == "csr")
       print(to, "\n");
     else
-      print(to, " in csr's bytes: {} a product, {} in {}\n", human_bytes(found.bytes),
-            human_bytes(found.own_bytes), format);
-    print(to, "  {:.0f} % of the {:.1f} GB/s of a {}{}\n", 100 * found.share(),
-          found.bandwidth * 1e-9, found.probe,
-          found.cached() ? ": the caches hold what this matrix needs" : "");
+      print(to, " in csr's bytes: {} a product, {} in {}\n", human_bytes(result.bytes),
+            human_bytes(result.own_bytes), format);
+    print(to, "  {:.0f} % of the {:.1f} GB/s of a {}{}\n", 100 * result.share(),
+          result.bandwidth * 1e-9, result.probe,
+          result.cached() ? ": the caches hold what this matrix needs" : "");
   }
   if (s.verify && (!o.quiet || !right))
     print(o.quiet ? stderr : to, "{} largest error {:.3g} of its bound\n", right ? "✓" : "✗",
-          found.verify_error);
+          result.verify_error);
 }
 
 int run(const options& o, const settings& s) {
@@ -186,13 +187,13 @@ int run(const options& o, const settings& s) {
       const auto& about = loaded.about;
       const array<T> x = load_x<T>(o, host, s, s.transposed ? about.rows : about.cols);
       array<T> y(host, s.transposed ? about.cols : about.rows);
-      const outcome found = naming(s.x.empty() ? s.matrix : s.matrix + " times " + s.x, [&] {
+      const outcome result = naming(s.x.empty() ? s.matrix : s.matrix + " times " + s.x, [&] {
         return std::visit([&](const auto& a) { return multiply_on(ctx, a, x, y, s); },
                           loaded.matrix);
       });
       if (!s.y.empty()) io::write_vector<T>(host, s.y, std::as_const(y).view());
-      report(o, s, found, engine_name(ctx), engine_text(ctx));
-      return static_cast<int>(!s.verify || found.verify_error <= 1 ? exit_done : exit_failed);
+      report(o, s, result, engine_name(ctx), engine_text(ctx));
+      return static_cast<int>(!s.verify || result.verify_error <= 1 ? exit_done : exit_failed);
     });
   });
 }

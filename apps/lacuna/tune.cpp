@@ -69,8 +69,8 @@ json as_json(const plan_candidate& c) {
 }
 
 double error_before(const tuning& t, const std::string& kernel) {
-  const auto found = t.judged_before.kernels.find(kernel);
-  return found == t.judged_before.kernels.end() ? 0 : found->second.error;
+  const auto judged = t.judged_before.kernels.find(kernel);
+  return judged == t.judged_before.kernels.end() ? 0 : judged->second.error;
 }
 
 json as_json(const tuning& t) {
@@ -85,11 +85,11 @@ json as_json(const tuning& t) {
     object["numbers"].push_back(
         {{"name", after[i].name}, {"before", before[i].value}, {"after", after[i].value}});
   object["classes"] = json::array();
-  for (const auto& [kernel, found] : t.judged.kernels)
+  for (const auto& [kernel, judged] : t.judged.kernels)
     object["classes"].push_back({{"kernel", kernel},
-                                 {"points", found.points},
+                                 {"points", judged.points},
                                  {"error_before", error_before(t, kernel)},
-                                 {"error", found.error}});
+                                 {"error", judged.error}});
   object["within_10_percent_before"] = t.judged_before.share_within(1.1);
   object["within_10_percent_built_in"] = t.judged_built_in.share_within(1.1);
   object["within_10_percent"] = t.judged.share_within(1.1);
@@ -132,11 +132,11 @@ void print_tables(const talk& say, const tuning& t) {
   std::string titles;
   for (const unit_of_cost& u : units) titles += fmt::format(" {:>11}", u.title);
   say("  {:<13}{:<7}{}   error\n", "kernels", "", titles);
-  for (const auto& [kernel, found] : t.judged.kernels) {
+  for (const auto& [kernel, judged] : t.judged.kernels) {
     say("  {:<13}{:<7}{} {:>5.0f} %\n", kernel, "before", cost_line(t.before.of(kernel)),
         100 * error_before(t, kernel));
     say("  {:<13}{:<7}{} {:>5.0f} %\n", "", "now", cost_line(t.machine.of(kernel)),
-        100 * found.error);
+        100 * judged.error);
   }
   const auto before = numbers_of(t.before), after = numbers_of(t.machine);
   for (std::size_t i = 0; i < after.size(); ++i)

@@ -37,7 +37,7 @@ void throw_other_count(std::int64_t counted, std::int64_t entries) {
 namespace lacuna::detail::cpu {
 namespace {
 
-/// Shares a thread: some cost more than others, and threads take them one by one.
+/// Shares per thread: some cost more than others, and threads take them one by one.
 constexpr int parts_per_thread = 8;
 
 template <class T> using bits_of = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

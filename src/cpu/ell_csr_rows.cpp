@@ -7,7 +7,7 @@
 namespace lacuna::detail::cpu {
 namespace {
 
-constexpr int classes = 5; // 1, 2, 4, 8, 16 lanes a row
+constexpr int classes = 5; // 1, 2, 4, 8, 16 lanes per row
 constexpr std::int64_t row_grain = 1 << 14;
 
 /// Row lengths and what the options make of them.

@@ -10,7 +10,7 @@ template <class I> struct slice_rows {
   array<row_piece<I>> pieces;
   /// Rows of the slices that are no pieces, 32 places each, -1 for none. Empty: row 32 s + l.
   array<I> rows;
-  array<unsigned char> logs; ///< of the lanes a row has, for the same slices; empty: 0
+  array<unsigned char> logs; ///< log2 of the lanes that a row has, for the same slices; empty: 0
   std::int64_t slices = 0;   ///< in all
 };
 

@@ -38,13 +38,13 @@ template <class T, class I> HWY_INLINE void prefetch(const T* values, const I* c
   __builtin_prefetch(columns + ahead);
 }
 
-/// Four doubles or eight floats: pick() makes no more at once in the time of a load each.
+/// Four doubles or eight floats: pick() makes no more at once in the time of one load per element.
 template <class T> using row_tag = hn::CappedTag<T, 32 / sizeof(T)>;
 
 /// Rows of this many entries are gathered by the processor: nothing is as good at keeping many
 /// misses under way. Rows of 2500 with scattered x, Zen 4, 2 threads: 2.8 against 1.9 GFLOP/s.
 /// Where x is in a cache, as it is for most matrices with shorter rows, it loses (Zen 3: rows of
-/// 792 0.6 against 0.4 ns an entry).
+/// 792 0.6 against 0.4 ns per entry).
 constexpr std::int64_t gather_from = 2048;
 
 /// Elements of x at `columns` by the processor's gather, which wants indices as wide as the lanes.
@@ -69,7 +69,7 @@ constexpr std::int64_t two_sums_from = 64;
 /// Entries in vectors. The last vector ends where the row does: those of its lanes that were added
 /// before are left out. Without a loop over the last few entries, whose number no processor can
 /// foresee either, rows of uneven length take three quarters of the time (Zen 3: ca-AstroPh 0.98 ->
-/// 0.76 ns an entry).
+/// 0.76 ns per entry).
 template <bool two_sums, bool by_gather, class T, class I>
 HWY_INLINE T sum_vectors(const T* values, const I* columns, std::int64_t count, const T* x) {
   const row_tag<T> d;

@@ -171,7 +171,7 @@ made_entries<T, I> multiply_rows(const host_context& ctx, T alpha, csr_view<cons
   if (limit != 0 && fixed > limit) throw_over_limit(fixed, limit);
   chunk_budget budget((limit != 0 ? limit - fixed : free_memory()) / 2, // C takes as much
                       few_chunk_bytes);
-  // About a huge page for columns and one for values; a small product is one chunk a thread.
+  // About a huge page for columns and one for values; a small product is one chunk per thread.
   const std::int64_t first_size = std::min<std::int64_t>(
       plan.estimate.most_entries / plan.threads + 1, std::int64_t{4 << 20} / sizeof(I));
   std::vector<row_chunks<T, I>> chunks;

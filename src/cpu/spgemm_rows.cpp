@@ -1,12 +1,12 @@
 // One row of C = alpha A B at a time. The row's products, and the columns that they
 // span, choose the accumulator:
 //   copy   A's row has one entry: B's row, scaled
-//   dense  a window of sums over the span, with a byte for each column that was met
-//   tree   the same where few were met: a bit each, in words that a second level marks
+//   dense  a window of sums over the span, with one byte per column that was met
+//   tree   the same where few were met: one bit per column, in words that a second level marks
 //   hash   few products over a wide span: linear probing, then each key's rank
 //   sort   many products over a span too wide for a window: the same table, then a sort
 //   recipe the row before, moved along the diagonal (spgemm_recipe.hpp)
-// Neighbouring rows of A with the same columns share a dense window of four sums a column.
+// Neighbouring rows of A with the same columns share a dense window of four sums per column.
 // All of them add products in the order of A's row to a sum that begins as -0, which changes no
 // bit of what is added to it: a row has the same bits whatever made it.
 #include <algorithm>
@@ -439,7 +439,7 @@ private:
   }
 
   /// Up to so many products over a span of more than 4096 columns are hashed: more are faster in
-  /// a window. Web graph (11 products a row) 38 against 51 ms, uniform (64) 213 against 184.
+  /// a window. Web graph (11 products per row) 38 against 51 ms, uniform (64) 213 against 184.
   static constexpr std::int64_t hash_limit = 32;
   static constexpr std::int64_t few_products = 12;
   static constexpr std::int64_t ahead = 16; ///< entries of A

@@ -1,4 +1,4 @@
-// Internal: who makes the rows of C = alpha A B, a thread each.
+// Internal: what makes the rows of C = alpha A B, one worker per thread.
 #pragma once
 
 #include <atomic>

@@ -103,7 +103,8 @@ source rgg(const arguments& a) {
 
 /// The points of a grid, moved by up to a quarter of its width so that every square stays convex,
 /// each square cut in two as Delaunay would. Coordinates and their differences are exact, so that
-/// all four corners of a square see it cut alike. -1 a neighbour, their number + 1 on the diagonal.
+/// all four corners of a square see it cut alike. -1 for each neighbour, their number + 1 on the
+/// diagonal.
 source mesh2d(const arguments& a) {
   const std::int64_t n = a["n"], size = n * n;
   const std::uint64_t seed = a.seed();
@@ -164,7 +165,7 @@ source road(const arguments& a) {
               static_cast<std::int64_t>(static_cast<double>(size) * a.real("degree"))};
 }
 
-/// A wall of bricks: neighbours to both sides, and above or below by turns.
+/// A wall of bricks: neighbours to both sides, and alternately above or below.
 source trace3(const arguments& a) {
   const std::int64_t n = a["n"], size = n * n, less = std::max<std::int64_t>(n - 1, 0);
   const std::int64_t upright = (n / 2) * (less / 2) + (n - n / 2) * (less - less / 2);

@@ -108,9 +108,9 @@ source cage(const arguments& a) {
           }};
 }
 
-/// Boundary control of Poisson's equation on n x n x n cells: states, controls (one a cell of each
-/// face of the cube), multipliers. [I 0 K; 0 beta -B; K -B^T 0], K the 27-point Laplacian, B from
-/// controls to the cells behind them.
+/// Boundary control of Poisson's equation on n x n x n cells: states, controls (one per cell of
+/// each face of the cube), multipliers. [I 0 K; 0 beta -B; K -B^T 0], K the 27-point Laplacian, B
+/// from controls to the cells behind them.
 source kkt(const arguments& a) {
   const std::int64_t n = a["n"];
   const double beta = a.real("beta");

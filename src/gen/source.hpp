@@ -49,7 +49,7 @@ struct edge {
 
 struct source {
   size shape; ///< entries: exact or an upper bound
-  /// Emits row i, columns ascending, each once. Must not throw; called from many threads, twice a
+  /// Emits row i, columns ascending, each once. Must not throw; called from many threads, twice per
   /// row: to count and to fill.
   std::function<void(std::int64_t i, row_sink& emit)> row = {};
   /// Exactly as many entries as row emits, where that is known without emitting: half the time.

@@ -27,7 +27,7 @@ __global__ void compare_kernel(const X* __restrict__ x, const X* __restrict__ y,
       const std::int64_t k = base + u * block_threads + threadIdx.x;
       if (k < n) differs |= load_once(x + k) != load_once(y + k);
     }
-    // One thread says so: a store of every thread's would take longer than comparing all.
+    // One thread says so: a store by every thread would take longer than comparing all elements.
     if (__syncthreads_or(differs) != 0) {
       if (threadIdx.x == 0) *differ = 1;
       return;
@@ -173,7 +173,7 @@ private:
   bool compares_;
   std::int64_t tiles_;
   array<add_cut<I, O>, space::device> cuts_;
-  array<add_walk, space::device> walks_; // nearly a byte per item
+  array<add_walk, space::device> walks_; // nearly one byte per item
   array<int, space::device> counts_;
   array<std::int64_t, space::device> first_; // of each tile, all entries, whether patterns differ
 };
@@ -186,7 +186,8 @@ bool rows_ascend(const device_context& ctx, csr_view<const T, I, O, space::devic
   if (a.size() < 2) return true;
   array<int, space::device> broken(ctx, 1);
   check(cudaMemsetAsync(broken.data(), 0, broken.bytes(), ctx.stream()), "add: memset");
-  // Columns may fall only where a row begins: about once per row, so few look for theirs.
+  // Columns may decrease only where a row begins: about once per row, so few threads look for
+  // theirs.
   for_each(ctx, a.size() - 1, "rows_ascend",
            [col = a.colind().data(), rowptr = a.rowptr().data(), rows = std::int64_t{a.shape().row},
             broken = broken.data()] __device__(std::int64_t before) {
@@ -273,7 +274,7 @@ void add_to_csr(const device_context& ctx, T alpha, csr_view<const T, I, O, spac
   const auto [entries, equal] = sum.count();
   if (equal) return add_equal();
   if (entries == c.size()) return sum.add_to(alpha, c.values().data());
-  // The host finds the entry that has no place, and words the message.
+  // The host finds the entry that has no place, and writes the message.
   const host_context host;
   const auto a_there = copy_to(host, a);
   auto c_there = copy_to(host, c_read);

@@ -1,5 +1,5 @@
 // The kernels of add_csr.cu: the entries of A and B in one sequence, row by row and by column
-// within rows, with an item more at the end of each row, cut into tiles of equal size (merge path,
+// within rows, with one more item at the end of each row, cut into tiles of equal size (merge path,
 // Green, McColl and Bader 2012). A row may be cut anywhere: its length does not matter.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace lacuna::detail::gpu {
 
-/// Odd: neighbouring threads walk through shared memory at a distance of about half of it, and
-/// would meet in the same banks at one of 4.
+/// Odd: neighbouring threads walk through shared memory about half this distance apart, and at a
+/// distance of 4 would meet in the same banks.
 constexpr int add_items_per_thread = 9;
 constexpr int add_tile_items = block_threads * add_items_per_thread;
 

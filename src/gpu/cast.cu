@@ -1,4 +1,4 @@
-// Arrays of one type into another's. Waits only where a value may not fit.
+// Converts an array to another type. Waits only where a value may not fit.
 #include "gpu/parts/cuda.cuh"
 #include <lacuna/op/cast.hpp>
 
@@ -24,9 +24,9 @@ std::int64_t cast_array(const device_context& ctx, vector_view<const From, space
                if (from[k] < 0 || from[k] > most) atomicMin(first, static_cast<place>(k));
                to[k] = static_cast<To>(from[k]);
              });
-    place found = 0;
-    read_back(ctx, &found, first.data(), 1);
-    return found == ~place{0} ? -1 : static_cast<std::int64_t>(found);
+    place misfit = 0;
+    read_back(ctx, &misfit, first.data(), 1);
+    return misfit == ~place{0} ? -1 : static_cast<std::int64_t>(misfit);
   }
 }
 

@@ -1,5 +1,5 @@
-// Invariants on the device: one flag says whether all hold. If not, the matrix comes to the host
-// and the host's check finds the place and words the message.
+// Invariants on the device: one flag says whether all hold. If not, the matrix is copied to the
+// host, whose check finds the place and writes the message.
 #include "gpu/parts/cuda.cuh"
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/copy.hpp>
@@ -9,17 +9,17 @@ namespace {
 
 /// Whether broken(i) holds for some i in [0, n); waits.
 template <class F> bool any(const device_context& ctx, std::int64_t n, F broken) {
-  array<int, space::device> found(ctx, 1);
-  check(cudaMemsetAsync(found.data(), 0, found.bytes(), ctx.stream()), "check: memset");
-  for_each(ctx, n, "check", [broken, found = found.data()] __device__(std::int64_t i) {
-    if (broken(i)) *found = 1;
+  array<int, space::device> any_broken(ctx, 1);
+  check(cudaMemsetAsync(any_broken.data(), 0, any_broken.bytes(), ctx.stream()), "check: memset");
+  for_each(ctx, n, "check", [broken, any_broken = any_broken.data()] __device__(std::int64_t i) {
+    if (broken(i)) *any_broken = 1;
   });
   int value = 0;
-  read_back(ctx, &value, found.data(), 1);
+  read_back(ctx, &value, any_broken.data(), 1);
   return value != 0;
 }
 
-/// A fact that only a sort can test is left to the host.
+/// Facts that only a sort can test are left to the host.
 bool testable(facts f) { return !f.unique || f.sorted; }
 
 template <class T, class I, class O>
@@ -66,8 +66,8 @@ bool holds(const device_context& ctx, coo_view<const T, I, O, space::device> a) 
               });
 }
 
-/// Views with impossible sizes or null arrays cannot be copied: the host sees them as they are,
-/// and its check stops before it reads an element.
+/// Views with impossible sizes or null arrays cannot be copied: the host's check gets them as they
+/// are, and stops before it reads an element.
 template <class View> bool copyable(View a) {
   return a.size() >= 0 && a.shape().row >= 0 && a.shape().col >= 0;
 }

@@ -1,6 +1,6 @@
 // Invariants of packed_csr on the device: a reduction says whether the heads of all chunks are
 // right. If so, the columns can be unpacked and tested as CSR's; if not, the matrix comes to the
-// host, whose check finds the place and words the message.
+// host, whose check finds the place and writes the message.
 #include "gpu/packed_columns.cuh"
 #include "gpu/parts/reduce.cuh"
 #include <lacuna/format/packed_csr.hpp>

@@ -63,24 +63,24 @@ template <class O>
 array<std::int64_t, space::device> find_long_rows(const device_context& ctx, const O* rowptr,
                                                   std::int64_t rows, std::int64_t limit,
                                                   std::int64_t count) {
-  array<std::int64_t, space::device> found(ctx, count);
-  if (count == 0) return found;
+  array<std::int64_t, space::device> long_rows(ctx, count);
+  if (count == 0) return long_rows;
   array<std::int64_t, space::device> number(ctx, 1);
   run_cub(ctx, "group_rows: long rows", [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceSelect::If(scratch, bytes, thrust::make_counting_iterator(std::int64_t{0}),
-                                 found.data(), number.data(), rows, is_long_row<O>{rowptr, limit},
-                                 ctx.stream());
+                                 long_rows.data(), number.data(), rows,
+                                 is_long_row<O>{rowptr, limit}, ctx.stream());
   });
-  return found;
+  return long_rows;
 }
 
 template <class I, class O>
 void list_long_rows(const device_context& ctx, const O* rowptr, std::int64_t rows,
                     std::int64_t count, csr_k_groups<I, O, space::device>& groups) {
-  const auto found = find_long_rows(ctx, rowptr, rows, groups.grouping.long_row, count);
+  const auto long_rows = find_long_rows(ctx, rowptr, rows, groups.grouping.long_row, count);
   array<std::int64_t, space::device> counts(ctx, count);
   for_each(ctx, count, "group_rows: count pieces",
-           [rowptr, row = found.data(), counts = counts.data()] __device__(std::int64_t i) {
+           [rowptr, row = long_rows.data(), counts = counts.data()] __device__(std::int64_t i) {
              const std::int64_t length = rowptr[row[i] + 1] - rowptr[row[i]];
              counts[i] = (length - 1) / piece_length(length) + 1;
            });
@@ -90,7 +90,7 @@ void list_long_rows(const device_context& ctx, const O* rowptr, std::int64_t row
   if (count > 0) read_back(ctx, &pieces, groups.long_rows.data() + count, 1);
   groups.pieces = array<csr_k_piece<I, O>, space::device>(ctx, pieces);
   for_each(ctx, pieces, "group_rows: pieces",
-           [rowptr, count, row = found.data(), starts = groups.long_rows.data(),
+           [rowptr, count, row = long_rows.data(), starts = groups.long_rows.data(),
             pieces = groups.pieces.data()] __device__(std::int64_t k) {
              const std::int64_t i = row_of(starts, count, k);
              const std::int64_t begin = rowptr[row[i]], end = rowptr[row[i] + 1];
@@ -116,13 +116,14 @@ csr_k_groups<I, O, space::device> group_rows(const device_context& ctx,
   const std::int64_t rows = std::max<std::int64_t>(rowptr.size() - 1, 0);
   std::int64_t short_rows = rows; // after the last look, the rows that are not long
   const auto look = [&](std::int64_t limit) -> row_statistics {
-    const length_totals found = reduce(ctx, rows, length_of_row<O>{rowptr.data(), limit},
-                                       add_lengths{}, length_totals{0, 0, 0, 0});
-    short_rows = found.rows;
-    if (found.rows == 0) return {};
-    const auto count = static_cast<double>(found.rows);
-    const double mean = static_cast<double>(found.entries) / count;
-    return {mean, std::sqrt(std::max(0.0, found.squares / count - mean * mean)), found.longest, 0};
+    const length_totals totals = reduce(ctx, rows, length_of_row<O>{rowptr.data(), limit},
+                                        add_lengths{}, length_totals{0, 0, 0, 0});
+    short_rows = totals.rows;
+    if (totals.rows == 0) return {};
+    const auto count = static_cast<double>(totals.rows);
+    const double mean = static_cast<double>(totals.entries) / count;
+    return {mean, std::sqrt(std::max(0.0, totals.squares / count - mean * mean)), totals.longest,
+            0};
   };
   csr_k_groups<I, O, space::device> result;
   result.grouping = choose_grouping(options, space::device, model_of(ctx.properties()), look);

@@ -84,42 +84,42 @@ __global__ void plan_slices_kernel(const walk_arguments<T, I, O> p, slice_plan* 
   const lane_walk whole(p, slice, lane);
   const int stride = 1 << whole.log;
 
-  detail::slice_widths found;
+  detail::slice_widths widths;
   I spread = 0; // of one lane's steps from the base; their maximum is taken at the end
   for (lane_walk walk = whole; __any_sync(all_lanes, walk.has()); walk.at += stride) {
     const I column = walk.has() ? p.colind[walk.at] : none;
     const I base = warp_min(column);
     if (walk.has()) spread = max(spread, column - base);
-    ++found.plain_steps;
+    ++widths.plain_steps;
   }
   const packing kind = detail::packing_for(warp_max(spread));
-  found.plain_kind = static_cast<std::int64_t>(kind);
+  widths.plain_kind = static_cast<std::int64_t>(kind);
   const auto bytes = [](packing k) { return detail::step_bytes(k, sizeof(T), sizeof(I)); };
-  const std::int64_t most = found.plain_steps * bytes(kind);
+  const std::int64_t most = widths.plain_steps * bytes(kind);
   bool done = most == 0;
   if (whole.log == 0) {
     lane_walk walk = whole;
     I next = walk.has() ? p.colind[walk.at] : none; // the next column, minus the lane
     if (walk.has()) next -= lane;
-    while (!done && found.diagonals * bytes(packing::diagonal) < most) {
+    while (!done && widths.diagonals * bytes(packing::diagonal) < most) {
       done = !__any_sync(all_lanes, walk.has());
       if (done) break;
       if (next == warp_min(next) && walk.has()) {
         ++walk.at;
         next = walk.has() ? p.colind[walk.at] - lane : none;
       }
-      ++found.diagonals;
+      ++widths.diagonals;
     }
   }
-  if (!done) found.diagonals = detail::slice_widths::too_many;
+  if (!done) widths.diagonals = detail::slice_widths::too_many;
   if (lane != 0) return;
-  ell_slice chosen{found.plain_steps, found.plain_kind};
+  ell_slice chosen{widths.plain_steps, widths.plain_kind};
   if (!p.packed)
     chosen.columns = static_cast<std::int64_t>(packing::full);
   else if (done)
-    chosen = {found.diagonals, static_cast<std::int64_t>(packing::diagonal)};
+    chosen = {widths.diagonals, static_cast<std::int64_t>(packing::diagonal)};
   chosen.columns += 4 * whole.log;
-  plans[slice] = {chosen, found};
+  plans[slice] = {chosen, widths};
 }
 
 template <class T, class I, class O>

@@ -1,5 +1,5 @@
-// csr to packed_csr and back. A warp a chunk finds its base and width, a scan where its columns
-// begin, and a warp a chunk writes them. Waits for their size and for the row lengths.
+// csr to packed_csr and back. One warp per chunk finds its base and width, a scan where its columns
+// begin, and one warp per chunk writes them. Waits for their size and for the row lengths.
 #include "gpu/packed_columns.cuh"
 #include "gpu/parts/reduce.cuh"
 #include <lacuna/format/packed_csr.hpp>
@@ -97,11 +97,11 @@ packed_csr<T, I, O, space::device> csr_to_packed_csr(const device_context& ctx,
 
   array<std::uint8_t, space::device> columns(ctx, checked_mul(all_units, chunk_entries));
   fill_columns(ctx, colind, nnz, first_units.data(), chunks, columns);
-  auto found = std::make_shared<multiply_inspection<T, I, O, space::device>>();
-  inspect_csr<T, I, O>(ctx, a, *found);
-  return {a.shape(),          copy_to(ctx, a.rowptr()), std::move(chunks),
-          std::move(columns), copy_to(ctx, a.values()), a.order(),
-          std::move(found)};
+  auto inspected = std::make_shared<multiply_inspection<T, I, O, space::device>>();
+  inspect_csr<T, I, O>(ctx, a, *inspected);
+  return {a.shape(),           copy_to(ctx, a.rowptr()), std::move(chunks),
+          std::move(columns),  copy_to(ctx, a.values()), a.order(),
+          std::move(inspected)};
 }
 
 template <class T, class I, class O>

@@ -7,7 +7,7 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-constexpr int classes = 5; // 16, 8, 4, 2, 1 lanes a row
+constexpr int classes = 5; // 16, 8, 4, 2, 1 lanes per row
 
 /// Row lengths and what the options make of them.
 template <class O> struct row_classes {

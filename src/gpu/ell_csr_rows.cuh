@@ -9,7 +9,7 @@ namespace lacuna::detail::gpu {
 template <class I> struct slice_rows {
   array<row_piece<I>, space::device> pieces;
   array<I, space::device> rows;             ///< empty: lane l of slice s is row 32 s + l
-  array<unsigned char, space::device> logs; ///< of the lanes a row has; empty: 0
+  array<unsigned char, space::device> logs; ///< log2 of the lanes that a row has; empty: 0
   std::int64_t slices = 0;                  ///< in all
 };
 

@@ -1,5 +1,5 @@
-// Features on the device: a pass over the row pointers, a block for each sampled group of rows, a
-// hash table of sampled columns. Only whole numbers are added, so atomics do it in any order.
+// Features on the device: one pass over the row pointers, one block per sampled group of rows, one
+// hash table of sampled columns. Only whole numbers are added, so atomics may add in any order.
 #include <limits>
 
 #include "gpu/parts/cuda.cuh"
@@ -15,7 +15,7 @@ constexpr unsigned all_lanes = 0xffffffffu;
 constexpr int block_warps = block_threads / 32;
 static_assert(spmv_features::group_rows == 32, "one row per lane");
 
-/// What comes back to the host, in one piece.
+/// What comes back to the host, in one copy.
 struct found_on_device {
   feature_sums sums;
   hit_counts hits;
@@ -33,7 +33,7 @@ __device__ void add(std::uint64_t& to, std::uint64_t value) {
 __device__ void raise(std::int64_t& to, std::int64_t value) {
   atomicMax(bits_of(&to), static_cast<unsigned long long>(value));
 }
-/// Returns what was there before.
+/// Returns the value that *p had before.
 __device__ std::int32_t put_if(std::int32_t* p, std::int32_t expected, std::int32_t value) {
   return atomicCAS(p, expected, value);
 }
@@ -42,7 +42,7 @@ __device__ std::int64_t put_if(std::int64_t* p, std::int64_t expected, std::int6
                                              static_cast<unsigned long long>(value)));
 }
 
-/// Over a full warp, the same in every lane.
+/// Over a full warp; every lane gets the same result.
 template <class V, class Op> __device__ V warp_reduce(V value, Op op) {
 #pragma unroll
   for (int step = 16; step > 0; step /= 2)
@@ -69,8 +69,8 @@ struct length_sums {
   std::uint64_t squares_low, squares_high;
 };
 
-/// Lengths of all rows, one warp per group, then the next. Lane k keeps what there is of rows of
-/// class k and of class k + 32.
+/// Lengths of all rows. A warp takes one group of rows after another; its lane k keeps the counts
+/// of class k and of class k + 32.
 template <class O>
 __global__ void __launch_bounds__(block_threads)
     add_lengths_kernel(const O* __restrict__ rowptr, std::int64_t rows, feature_sums* sums) {
@@ -240,18 +240,18 @@ __device__ void add_diagonals(row_group<I, O>& group, bool active, I diagonal) {
   if (active) {
     constexpr I none = row_group<I, O>::no_diagonal;
     auto slot = detail::slot_of(diagonal, group.slots);
-    I there = put_if(group.diagonal + slot, none, diagonal);
-    while (there != none && there != diagonal) {
+    I occupant = put_if(group.diagonal + slot, none, diagonal);
+    while (occupant != none && occupant != diagonal) {
       slot = (slot + 1) % group.slots;
-      there = put_if(group.diagonal + slot, none, diagonal);
+      occupant = put_if(group.diagonal + slot, none, diagonal);
     }
-    added = there == none;
+    added = occupant == none;
   }
   const unsigned all_added = __ballot_sync(all_lanes, added);
   if (lane == 0) atomicAdd(&group.diagonals, __popc(all_added));
 }
 
-/// Chunks of 64 entries are dealt out to the block's warps, a lane takes two entries.
+/// Chunks of 64 entries are dealt out to the block's warps, two entries per lane.
 template <int sector_columns, class I, class O>
 __device__ void add_entries(row_group<I, O>& group, const I* colind) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
@@ -312,21 +312,22 @@ __global__ void __launch_bounds__(block_threads)
   add(f.twin_rows, twins);
 }
 
-/// Puts the sampled columns, a thread each, into a hash table; all slots hold column -1 before.
+/// Puts the sampled columns into a hash table, one thread per column; all slots hold column -1
+/// before.
 template <class I>
 __global__ void __launch_bounds__(block_threads)
     put_columns_kernel(const I* __restrict__ colind, detail::even_sample sample, I* columns,
                        int* hits, std::int64_t slots) {
   const std::int64_t m = thread_index();
   const I column = m < sample.size ? colind[sample.place(m)] : I{-1};
-  // One lane for all that hit the same column: few atomics on one that many hit.
+  // One lane adds for all lanes that hit the same column: fewer atomics on columns with many hits.
   const unsigned same = __match_any_sync(all_lanes, column);
   if (column < 0 || static_cast<int>(threadIdx.x) % 32 != __ffs(same) - 1) return;
   auto slot = static_cast<std::int64_t>(detail::slot_of(column, slots));
-  I there = put_if(columns + slot, I{-1}, column);
-  while (there != -1 && there != column) {
+  I occupant = put_if(columns + slot, I{-1}, column);
+  while (occupant != -1 && occupant != column) {
     slot = (slot + 1) & (slots - 1);
-    there = put_if(columns + slot, I{-1}, column);
+    occupant = put_if(columns + slot, I{-1}, column);
   }
   atomicAdd(hits + slot, __popc(same));
 }
@@ -365,13 +366,14 @@ spmv_features find_features(const device_context& ctx, csr_view<const T, I, O, s
   const detail::even_sample groups = detail::sample_groups(rows, entries);
   const detail::even_sample columns = detail::sample_entries(entries);
   const std::int64_t slots = detail::table_slots(columns.size);
-  array<found_on_device, space::device> found(ctx, 1);
+  array<found_on_device, space::device> on_device(ctx, 1);
   array<I, space::device> table(ctx, slots);
   array<int, space::device> hits(ctx, slots);
-  check(cudaMemsetAsync(found.data(), 0, found.bytes(), ctx.stream()), "find_features: memset");
+  check(cudaMemsetAsync(on_device.data(), 0, on_device.bytes(), ctx.stream()),
+        "find_features: memset");
   check(cudaMemsetAsync(table.data(), 0xff, table.bytes(), ctx.stream()), "find_features: memset");
   check(cudaMemsetAsync(hits.data(), 0, hits.bytes(), ctx.stream()), "find_features: memset");
-  feature_sums* const sums = &found.data()->sums;
+  feature_sums* const sums = &on_device.data()->sums;
 
   // Four blocks per multiprocessor: enough to read at full speed, few enough that their last
   // additions, all to the same places, do not queue up.
@@ -388,11 +390,11 @@ spmv_features find_features(const device_context& ctx, csr_view<const T, I, O, s
         colind, columns, table.data(), hits.data(), slots);
     check_launch("put_columns_kernel");
     count_hits_kernel<<<std::min(blocks_for(slots), 64U), block_threads, 0, ctx.stream()>>>(
-        hits.data(), slots, &found.data()->hits);
+        hits.data(), slots, &on_device.data()->hits);
     check_launch("count_hits_kernel");
   }
   found_on_device result;
-  read_back(ctx, &result, found.data(), 1);
+  read_back(ctx, &result, on_device.data(), 1);
   return detail::finish(result.sums, result.hits, rows, cols, entries);
 }
 

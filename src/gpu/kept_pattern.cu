@@ -79,9 +79,9 @@ detail::stamp_pair stamp_patterns(const device_context& ctx,
     stamp_array(ctx, pattern->colind, 0, sum);
     stamp_array(ctx, pattern->rowptr, detail::rowptr_weights, sum);
   }
-  unsigned long long found[2] = {};
-  read_back(ctx, found, std::as_const(sums).data(), 2);
-  return {found[0], found[1]};
+  unsigned long long stamps[2] = {};
+  read_back(ctx, stamps, std::as_const(sums).data(), 2);
+  return {stamps[0], stamps[1]};
 }
 
 #define LACUNA_INSTANTIATE(I, O)                                                                   \

@@ -1,6 +1,7 @@
 // C = alpha A B on the device: analysis, symbolic pass, numeric pass (Parger et al. 2020), or in
-// one pass by sorting (King et al. 2016). Workspace: 16 bytes a row of A; for heavy rows 64 MB at
-// most, for wide ones 40 bytes a product of up to 2^25. That of sorting: spgemm_expand.cuh.
+// one pass by sorting (King et al. 2016). Workspace: 16 bytes per row of A; for heavy rows 64 MB at
+// most, for wide rows 40 bytes per product, of up to 2^25 products. That of sorting:
+// spgemm_expand.cuh.
 #include <limits>
 #include <optional>
 #include <string>
@@ -92,15 +93,15 @@ spgemm_thresholds thresholds_for(const device_context& ctx, const spgemm_thresho
                         ctx.properties().multiprocessors);
 }
 
-/// Says which row of C is not as its rowptr has it: counts once more.
+/// Counts once more, and says which row of C has another number of entries than its rowptr says.
 template <class I, class O, class OC>
 [[noreturn]] void throw_miscounted(const device_context& ctx, const spgemm_factors<I, O>& f,
                                    std::int64_t a_entries, const OC* rowptr, bool refill) {
   row_facts<I, O> facts;
-  const spgemm_totals found = analyse_rows(ctx, f, a_entries, {}, facts);
+  const spgemm_totals totals = analyse_rows(ctx, f, a_entries, {}, facts);
   array<std::int64_t, space::device> counts(ctx, f.rows);
   stage_clock untimed(ctx, nullptr);
-  count_rows(ctx, f, facts, found, counts.data(), untimed);
+  count_rows(ctx, f, facts, totals, counts.data(), untimed);
   const auto& host = default_context<space::host>();
   const auto counted = copy_to(host, std::as_const(counts).view());
   const auto stored = copy_to(host, vector_view<const OC, space::device>(rowptr, f.rows + 1));
@@ -167,12 +168,12 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   const index<I> shape{a.shape().row, b.shape().col};
   row_facts<I, O> facts;
   stage_clock clock(ctx, options.report);
-  spgemm_totals found =
+  spgemm_totals totals =
       analyse_rows(ctx, f, a.size(), thresholds_for(ctx, options.thresholds, a, b), facts);
   clock.lap(&spgemm_report::analyse);
   array<std::int64_t, space::device> counts(ctx, f.rows);
-  found = count_rows(ctx, f, facts, found, counts.data(), clock);
-  const auto entries = static_cast<std::int64_t>(found.entries);
+  totals = count_rows(ctx, f, facts, totals, counts.data(), clock);
+  const auto entries = static_cast<std::int64_t>(totals.entries);
   require_fits<OC>(entries);
   require_within(options, "C takes ", result_bytes<T, I, OC>(f.rows, entries));
   csr<T, I, OC, space::device> c(ctx, shape, static_cast<OC>(entries), {true, true});
@@ -185,14 +186,14 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   if (f.rows > 0) {
     spgemm_counters* const counters = facts.counters.data();
     const fill_bins<I> bins =
-        bin_to_fill<I, O>(ctx, f, facts.view(), found, rowptr, counters->binned_to_fill);
+        bin_to_fill<I, O>(ctx, f, facts.view(), totals, rowptr, counters->binned_to_fill);
     clock.lap(&spgemm_report::bin_for_fill);
-    if (!fill_rows<T, I, O>(ctx, f, v, facts.view(), found, bins, rowptr, target, options.order,
+    if (!fill_rows<T, I, O>(ctx, f, v, facts.view(), totals, bins, rowptr, target, options.order,
                             &counters->wrong, clock))
       throw_miscounted(ctx, f, a.size(), rowptr, false);
   }
   if (options.report != nullptr) {
-    options.report->products = static_cast<std::int64_t>(found.products);
+    options.report->products = static_cast<std::int64_t>(totals.products);
     options.report->entries = entries;
   }
   return c;
@@ -201,7 +202,7 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
 /// What the analysis found of rows, and their bins: all that a fill needs beside A, B and C.
 template <class I, class O> struct kept_rows final : detail::kept_analysis {
   row_facts<I, O> facts; // its a_rowptr is not used: A may be elsewhere by then
-  spgemm_totals found{};
+  spgemm_totals totals{};
   std::optional<fill_bins<I>> bins; // none: C has no rows
   [[nodiscard]] std::size_t bytes() const override {
     return facts.products.bytes() + facts.first.bytes() + facts.last.bytes() +
@@ -221,12 +222,12 @@ std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<
   const spgemm_totals analysed =
       analyse_rows(ctx, f, a.size(), thresholds_for<T, I, O>(ctx, nullptr, a, b), facts);
   array<std::int64_t, space::device> counts(ctx, f.rows);
-  keeping->found = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
-  const auto entries = static_cast<std::int64_t>(keeping->found.entries);
+  keeping->totals = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
+  const auto entries = static_cast<std::int64_t>(keeping->totals.entries);
   require_fits<OC>(entries);
   scan_counts(ctx, f.rows, counts.data(), rowptr.data());
   if (f.rows > 0)
-    keeping->bins.emplace(bin_to_fill<I, O>(ctx, f, facts.view(), keeping->found, rowptr.data(),
+    keeping->bins.emplace(bin_to_fill<I, O>(ctx, f, facts.view(), keeping->totals, rowptr.data(),
                                             facts.counters.data()->binned_to_fill));
   facts.counters = {};
   facts.a_rowptr = nullptr;
@@ -250,7 +251,7 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
   const OC* rowptr = c.rowptr().data();
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
   stage_clock untimed(ctx, nullptr);
-  if (!fill_rows<T, I, O>(ctx, f, v, known, kept.found, *kept.bins, rowptr,
+  if (!fill_rows<T, I, O>(ctx, f, v, known, kept.totals, *kept.bins, rowptr,
                           {c.colind().data(), c.values().data(), refill}, spgemm_order::of_a,
                           wrong.data(), untimed))
     throw_miscounted(ctx, f, a.size(), rowptr, refill);
@@ -264,13 +265,13 @@ spgemm_estimate estimate_spgemm(const device_context& ctx, device_csr<T, I, O> a
   const with_kernel_offsets<T, I, O, space::device> left(ctx, a), right(ctx, b);
   const ordered_factor<T, I, kernel_offset<I, O>> ordered(ctx, right.view());
   row_facts<I, kernel_offset<I, O>> facts;
-  const spgemm_totals found =
+  const spgemm_totals totals =
       analyse_rows(ctx, factors_of(left.view(), ordered.view()), a.size(), {}, facts);
   spgemm_estimate result;
-  result.products = static_cast<std::int64_t>(found.products);
-  result.longest_row = static_cast<std::int64_t>(found.longest);
-  result.most_entries = static_cast<std::int64_t>(found.most_entries);
-  result.most_result_bytes = found.most_entries * (sizeof(T) + sizeof(I)) +
+  result.products = static_cast<std::int64_t>(totals.products);
+  result.longest_row = static_cast<std::int64_t>(totals.longest);
+  result.most_entries = static_cast<std::int64_t>(totals.most_entries);
+  result.most_result_bytes = totals.most_entries * (sizeof(T) + sizeof(I)) +
                              static_cast<std::size_t>(a.shape().row + std::int64_t{1}) * sizeof(O);
   return result;
 }

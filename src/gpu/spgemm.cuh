@@ -82,14 +82,14 @@ template <class I, class O> struct known_rows {
     return spgemm::fill_class(thresholds, work(row), entries);
   }
 };
-/// What kernels count with; zeroed once for a product, since a call for each would cost more than
-/// the counting. Each part is used once.
+/// What kernels count with; set to 0 once per product, since one call per counter would cost more
+/// than the counting. Each counter is used once.
 struct spgemm_counters {
   spgemm_totals analysed, counted;
   unsigned long long binned_to_count[spgemm::count_classes + 1];
   unsigned long long binned_to_fill[spgemm::count_classes + 1];
   unsigned long_rows, pieces; // of A, which the analysis cuts
-  int wrong;                  // a row has not the entries that were counted
+  int wrong;                  // a row has another number of entries than was counted
 };
 /// What the analysis says of each row, owned.
 template <class I, class O> struct row_facts {
@@ -137,8 +137,8 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
 /// C's rows counted into counts[0 .. rows), and the totals of their fill classes; waits for those.
 template <class I, class O>
 spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                         row_facts<I, O>& facts, const spgemm_totals& found, std::int64_t* counts,
-                         stage_clock& clock);
+                         row_facts<I, O>& facts, const spgemm_totals& analysed,
+                         std::int64_t* counts, stage_clock& clock);
 
 /// Where the numeric pass puts entries. A pattern that is there already is compared instead of
 /// written.

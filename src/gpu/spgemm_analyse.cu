@@ -14,7 +14,7 @@ template <class V> __device__ V warp_max(V value) {
   return value;
 }
 
-/// A longer row of A's is cut into pieces, each a block's.
+/// Longer rows of A are cut into pieces, one block per piece.
 constexpr int most_entries_of_lanes = 1024;
 constexpr int piece_threads = 512, piece_entries = 4 * piece_threads;
 
@@ -58,22 +58,22 @@ template <class I> struct row_extent {
 struct noted_rows {
   unsigned long long all = 0, all_most = 0, largest = 0, longest = 0, longest_merged = 0;
 
-  /// A row by one thread for all that looked at it.
+  /// Notes a row; called by one thread for all that looked at the row.
   template <class I, class O>
   __device__ void note(const spgemm_factors<I, O>& f, const spgemm_thresholds& thresholds,
-                       block_totals& block, const row_extent<I>& found, std::int64_t row,
+                       block_totals& block, const row_extent<I>& extent, std::int64_t row,
                        std::int64_t entries, std::uint32_t* products, I* first, I* last) {
     std::int64_t span = std::int64_t{1} << 40;
-    if (found.products > few_products) {
-      span = std::int64_t{found.high} - found.low + 1;
-      first[row] = found.low;
-      last[row] = found.high;
+    if (extent.products > few_products) {
+      span = std::int64_t{extent.high} - extent.low + 1;
+      first[row] = extent.low;
+      last[row] = extent.high;
     }
-    products[row] = static_cast<std::uint32_t>(min(found.products, 0xffffffffull));
-    all += found.products;
-    all_most += min(found.products, static_cast<unsigned long long>(min(span, f.columns)));
-    largest = max(largest, found.products);
-    const auto many = static_cast<std::int64_t>(found.products);
+    products[row] = static_cast<std::uint32_t>(min(extent.products, 0xffffffffull));
+    all += extent.products;
+    all_most += min(extent.products, static_cast<unsigned long long>(min(span, f.columns)));
+    largest = max(largest, extent.products);
+    const auto many = static_cast<std::int64_t>(extent.products);
     const int c = spgemm::count_class(thresholds, {entries, many, span});
     block.add(c, many, entries);
     if (c == 0) longest_merged = max(longest_merged, static_cast<unsigned long long>(entries));
@@ -94,7 +94,7 @@ struct noted_rows {
   }
 };
 
-/// A row of A's that several blocks look at, and what they have found of it so far.
+/// A row of A that several blocks look at, and what they have found of it so far.
 template <class I> struct long_row {
   I row;
   unsigned left; // pieces that nobody has looked at
@@ -119,7 +119,7 @@ template <class I> struct long_rows {
   }
 };
 
-/// A group of lanes a row; long rows are put aside.
+/// One group of lanes per row; long rows are put aside.
 template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
     analyse_kernel(const spgemm_factors<I, O> f, const spgemm_thresholds thresholds, int lanes,
@@ -138,30 +138,30 @@ __global__ void __launch_bounds__(block_threads)
     const auto entries = static_cast<std::int64_t>(end - begin);
     const bool is_long = entries > most_entries_of_lanes;
     if (is_long) end = begin;
-    row_extent<I> found;
-    found.low = static_cast<I>(f.columns - 1);
+    row_extent<I> extent;
+    extent.low = static_cast<I>(f.columns - 1);
     const bool many = entries > few_products; // as many products, or nearly: one look is enough
     if (many)
-      found.template look_at<true, true>(f, begin + g.lane, end, lanes);
+      extent.template look_at<true, true>(f, begin + g.lane, end, lanes);
     else
-      found.template look_at<true, false>(f, begin + g.lane, end, lanes);
-    noted.longest = max(noted.longest, found.longest);
+      extent.template look_at<true, false>(f, begin + g.lane, end, lanes);
+    noted.longest = max(noted.longest, extent.longest);
     __syncwarp();
-    found.products = g.sum(found.products);
-    if (__any_sync(whole_warp, found.products > few_products)) {
-      if (found.products > few_products && !many)
-        found.template look_at<false, true>(f, begin + g.lane, end, lanes);
+    extent.products = g.sum(extent.products);
+    if (__any_sync(whole_warp, extent.products > few_products)) {
+      if (extent.products > few_products && !many)
+        extent.template look_at<false, true>(f, begin + g.lane, end, lanes);
       __syncwarp();
       for (int step = lanes / 2; step > 0; step /= 2) {
-        found.low = min(found.low, __shfl_xor_sync(whole_warp, found.low, step, lanes));
-        found.high = max(found.high, __shfl_xor_sync(whole_warp, found.high, step, lanes));
+        extent.low = min(extent.low, __shfl_xor_sync(whole_warp, extent.low, step, lanes));
+        extent.high = max(extent.high, __shfl_xor_sync(whole_warp, extent.high, step, lanes));
       }
     }
     if (g.lane == 0 && row < f.rows) {
       if (is_long)
         aside.add(counters, row, entries, f.columns);
       else
-        noted.note(f, thresholds, block, found, row, entries, products, first, last);
+        noted.note(f, thresholds, block, extent, row, entries, products, first, last);
     }
     __syncwarp();
   }
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(block_threads)
   block.flush(&counters->analysed);
 }
 
-/// A block a piece of a long row; who looks at the last piece notes the row.
+/// One block per piece of a long row; the block that looks at the last piece notes the row.
 template <class I, class O>
 __global__ void __launch_bounds__(piece_threads)
     analyse_pieces_kernel(const spgemm_factors<I, O> f, const spgemm_thresholds thresholds,
@@ -184,30 +184,30 @@ __global__ void __launch_bounds__(piece_threads)
     long_row<I>& record = aside.rows[piece.long_row];
     const std::int64_t row = record.row, row_begin = f.a_rowptr[row], row_end = f.a_rowptr[row + 1];
     const std::int64_t begin = row_begin + std::int64_t{piece.number} * piece_entries;
-    row_extent<I> found;
-    found.low = static_cast<I>(f.columns - 1);
-    found.template look_at<true, true>(f, begin + threadIdx.x, min(begin + piece_entries, row_end),
-                                       piece_threads);
-    noted.longest = max(noted.longest, found.longest);
+    row_extent<I> extent;
+    extent.low = static_cast<I>(f.columns - 1);
+    extent.template look_at<true, true>(f, begin + threadIdx.x, min(begin + piece_entries, row_end),
+                                        piece_threads);
+    noted.longest = max(noted.longest, extent.longest);
     __syncwarp();
     for (int step = 16; step > 0; step /= 2) {
-      found.low = min(found.low, __shfl_xor_sync(whole_warp, found.low, step));
-      found.high = max(found.high, __shfl_xor_sync(whole_warp, found.high, step));
+      extent.low = min(extent.low, __shfl_xor_sync(whole_warp, extent.low, step));
+      extent.high = max(extent.high, __shfl_xor_sync(whole_warp, extent.high, step));
     }
-    found.products = warp_sum(found.products);
+    extent.products = warp_sum(extent.products);
     if (threadIdx.x % 32 == 0) {
-      atomicAdd(&record.products, found.products);
-      atomicMin(&record.low, static_cast<long long>(found.low));
-      atomicMax(&record.high, static_cast<long long>(found.high));
+      atomicAdd(&record.products, extent.products);
+      atomicMin(&record.low, static_cast<long long>(extent.low));
+      atomicMax(&record.high, static_cast<long long>(extent.high));
       __threadfence();
     }
     __syncthreads();
     if (threadIdx.x == 0 && atomicSub(&record.left, 1u) == 1u) {
       __threadfence();
-      found.products = *static_cast<volatile unsigned long long*>(&record.products);
-      found.low = static_cast<I>(*static_cast<volatile long long*>(&record.low));
-      found.high = static_cast<I>(*static_cast<volatile long long*>(&record.high));
-      noted.note(f, thresholds, block, found, row, row_end - row_begin, products, first, last);
+      extent.products = *static_cast<volatile unsigned long long*>(&record.products);
+      extent.low = static_cast<I>(*static_cast<volatile long long*>(&record.low));
+      extent.high = static_cast<I>(*static_cast<volatile long long*>(&record.high));
+      noted.note(f, thresholds, block, extent, row, row_end - row_begin, products, first, last);
     }
   }
   __syncwarp();
@@ -230,7 +230,7 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
   spgemm_counters* const counters = facts.counters.data();
   check(cudaMemsetAsync(counters, 0, sizeof(spgemm_counters), ctx.stream()), "analyse_rows");
   if (f.rows > 0) {
-    // Two entries of A a lane.
+    // Two entries of A per lane.
     int lanes = 1;
     while (lanes < 32 && 2 * lanes * f.rows < a_entries) lanes *= 2;
     const std::int64_t most_long = a_entries / most_entries_of_lanes;
@@ -250,10 +250,10 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
       check_launch("analyse_pieces_kernel");
     }
   }
-  spgemm_totals found{};
-  read_back(ctx, &found, &counters->analysed, 1);
-  found.a_entries = static_cast<unsigned long long>(a_entries);
-  return found;
+  spgemm_totals totals{};
+  read_back(ctx, &totals, &counters->analysed, 1);
+  totals.a_entries = static_cast<unsigned long long>(a_entries);
+  return totals;
 }
 
 #define LACUNA_INSTANTIATE(I, O)                                                                   \

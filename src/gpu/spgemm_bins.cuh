@@ -34,8 +34,8 @@ struct block_totals {
   }
 };
 
-/// Blocks of block_threads for `threads`, but no more than `each` a multiprocessor: the others'
-/// work is a stride further on.
+/// Blocks of block_threads for `threads`, but no more than `each` per multiprocessor, which
+/// stride over the rest.
 inline unsigned resident_blocks(const device_context& ctx, std::int64_t threads, int each) {
   const std::int64_t wanted = (threads + block_threads - 1) / block_threads;
   return static_cast<unsigned>(std::max<std::int64_t>(
@@ -208,11 +208,11 @@ template <class Kernel> void allow_shared(Kernel* kernel, std::size_t bytes) {
           "cudaFuncSetAttribute");
 }
 
-/// Lanes a row and threads a block for tables of `slots`: as many groups as shared memory for two
-/// blocks an SM holds, one at least.
+/// Lanes per row and threads per block for tables of `slots`: 256 threads, fewer where their tables
+/// would not fit a block's shared memory.
 struct group_shape {
   int lanes, threads;
-  std::size_t bytes; // of shared memory a block
+  std::size_t bytes; // of shared memory per block
   bool flat;         // several rows of B at a time
 };
 inline group_shape shape_of(const device_context& ctx, const spgemm_thresholds& thresholds,
@@ -221,8 +221,8 @@ inline group_shape shape_of(const device_context& ctx, const spgemm_thresholds& 
   const double rows = static_cast<double>(of.rows), entries = static_cast<double>(of.entries);
   const double mean = entries > 0 ? static_cast<double>(of.products) / entries : 1;
   const double per_row = rows > 0 ? entries / rows : 1;
-  // Lanes sort what they own in registers, 6 entries each at most; larger tables a warp's, and all
-  // where there are warps enough for every row.
+  // Lanes sort what they own in registers, 6 entries each at most; larger tables belong to a
+  // warp, and so do all tables where there are warps enough for every row.
   const bool few = of.rows < 32ull * static_cast<unsigned>(ctx.properties().multiprocessors);
   const int least = few || slots > 64 ? 32 : slots <= 32 ? 4 : 8;
   const int lanes =

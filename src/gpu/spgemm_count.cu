@@ -1,7 +1,7 @@
 // The symbolic pass: how many entries each row of C has. A group of lanes owns a row and finds its
 // distinct columns in a table in shared memory, or in a bit for each column of its span where that
-// is smaller. Heavy rows: a block each, bits in windows of what shared memory holds; wide ones are
-// expanded and sorted.
+// is smaller. Heavy rows: one block per row, bits in windows of what shared memory holds; wide rows
+// are expanded and sorted.
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_expand.cuh"
 #include "gpu/parts/fork.cuh"
@@ -22,7 +22,7 @@ __device__ void add_entries(spgemm_totals* totals, unsigned long long entries) {
   if (threadIdx.x % 32 == 0 && entries != 0) atomicAdd(&totals->entries, entries);
 }
 
-/// A thread a row: the rows of B that it needs are merged.
+/// One thread per row merges the rows of B that the row needs.
 template <int most, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     count_merged_kernel(const spgemm_factors<I, O> f, row_list<I> list,
@@ -35,11 +35,11 @@ __global__ void __launch_bounds__(block_threads)
     const std::int64_t row = list[i];
     const O begin = f.a_rowptr[row];
     merged_rows<most, I, O> rows(f, begin, static_cast<int>(f.a_rowptr[row + 1] - begin));
-    std::int64_t found = 0;
-    for (I column; rows.next(column); ++found) rows.leave(column);
-    counts[row] = found;
-    entries += static_cast<unsigned long long>(found);
-    note_row(block, known.thresholds, known.work(row), found);
+    std::int64_t distinct = 0;
+    for (I column; rows.next(column); ++distinct) rows.leave(column);
+    counts[row] = distinct;
+    entries += static_cast<unsigned long long>(distinct);
+    note_row(block, known.thresholds, known.work(row), distinct);
   }
   __syncwarp();
   add_entries(totals, entries);
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(block_threads)
           keys[s] = no_key<I>;
       }
     __syncwarp();
-    unsigned found = 0;
+    unsigned distinct = 0;
     const I base = by_bits && !counted ? known.first[row] : I{0};
     const int shift = __clz(used) + 1;
     const auto take = [&](I column) {
@@ -91,28 +91,28 @@ __global__ void __launch_bounds__(block_threads)
         const unsigned at = static_cast<unsigned>(column - base), bit = 1u << (at & 31);
         if ((bits[at >> 5] & bit) == 0) atomicOr(bits + (at >> 5), bit);
       } else {
-        found += find_slot(keys, shift, column).is_new ? 1 : 0;
+        distinct += find_slot(keys, shift, column).is_new ? 1 : 0;
       }
     };
     const O to_walk = counted ? O{0} : static_cast<O>(end - begin);
     if constexpr (flat)
       walk_flat(
           f, columns_only{}, begin, to_walk, [&](O k) { return whole_row(f, columns_only{}, k); },
-          [&](bool there, I column, int) {
-            if (there) take(column);
+          [&](bool present, I column, int) {
+            if (present) take(column);
           });
     else
       walk_along(f, columns_only{}, g, begin, to_walk, [&](I column, int) { take(column); });
     __syncwarp();
     if (by_bits && !counted)
-      for (int w = g.lane; w < used; w += lanes) found += __popc(bits[w]);
+      for (int w = g.lane; w < used; w += lanes) distinct += __popc(bits[w]);
     __syncwarp();
-    found = g.sum(found);
-    if (counted) found = static_cast<unsigned>(many);
+    distinct = g.sum(distinct);
+    if (counted) distinct = static_cast<unsigned>(many);
     if (g.lane == 0 && inside) {
-      counts[row] = found;
-      entries += found;
-      note_row(block, known.thresholds, work, found);
+      counts[row] = distinct;
+      entries += distinct;
+      note_row(block, known.thresholds, work, distinct);
     }
     __syncwarp();
   }
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(block_threads)
   block.flush(totals);
 }
 
-/// A block a row: bits of the columns in a window, window by window; a window that is full is done.
+/// One block per row: bits of the columns in a window, window by window; a full window is done.
 template <class I, class O>
 __global__ void __launch_bounds__(1024)
     count_heavy_kernel(const spgemm_factors<I, O> f, row_list<I> list, std::int64_t window,
@@ -188,9 +188,9 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 /// Takes the fill classes' totals, and nothing else, from what was counted.
-spgemm_totals with_counted(const device_context& ctx, const spgemm_totals& found,
+spgemm_totals with_counted(const device_context& ctx, const spgemm_totals& analysed,
                            const spgemm_totals* totals) {
-  spgemm_totals result = found, counted{};
+  spgemm_totals result = analysed, counted{};
   read_back(ctx, &counted, totals, 1);
   for (int c = 0; c <= spgemm::count_classes; ++c) result.of_class[c] = counted.of_class[c];
   result.entries = counted.entries;
@@ -201,22 +201,22 @@ spgemm_totals with_counted(const device_context& ctx, const spgemm_totals& found
 
 template <class I, class O>
 spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                         row_facts<I, O>& facts, const spgemm_totals& found, std::int64_t* counts,
-                         stage_clock& clock) {
+                         row_facts<I, O>& facts, const spgemm_totals& analysed,
+                         std::int64_t* counts, stage_clock& clock) {
   spgemm_counters* const counters = facts.counters.data();
   spgemm_totals* const totals = &counters->counted;
   const known_rows<I, O> known = facts.view();
   const spgemm_thresholds& thresholds = facts.thresholds;
-  const row_bins<I> bins(ctx, f.rows, thresholds, found, spgemm::count_classes,
+  const row_bins<I> bins(ctx, f.rows, thresholds, analysed, spgemm::count_classes,
                          counters->binned_to_count,
                          [=] __device__(std::int64_t row) { return known.count_class(row); });
   clock.lap(&spgemm_report::bin_for_count);
   const row_split<I> split(ctx, bins[spgemm::count_classes], f.columns > spgemm::wide_span,
                            is_wide_row<I, O>{known, spgemm::wide_span});
   const row_list<I> merged = bins[0], heavy = split.others;
-  launch_fork fork(ctx, bins.launches() + (split.those.count > 0 ? 1 : 0));
+  launch_fork fork(ctx, bins.launches() + (split.matching.count > 0 ? 1 : 0));
   if (heavy.count > 0) {
-    // Two blocks an SM.
+    // Two blocks per multiprocessor.
     const std::size_t bytes = ctx.properties().shared_bytes_per_block / 2 / 1024 * 1024 - 1024;
     allow_shared(count_heavy_kernel<I, O>, bytes);
     count_heavy_kernel<<<static_cast<unsigned>(heavy.count), 1024, bytes, fork.next()>>>(
@@ -228,7 +228,7 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
     if (list.count == 0) continue;
     const int slots = spgemm::slots_of(c);
     const group_shape shape =
-        shape_of(ctx, thresholds, slots, sizeof(I), bins.totals(c), found.longest_b);
+        shape_of(ctx, thresholds, slots, sizeof(I), bins.totals(c), analysed.longest_b);
     auto* const kernel =
         shape.flat ? count_rows_kernel<true, I, O> : count_rows_kernel<false, I, O>;
     allow_shared(kernel, shape.bytes);
@@ -237,21 +237,21 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
     check_launch("count_rows_kernel");
   }
   if (merged.count > 0) {
-    with_merged(found.longest_merged, [&](auto most) {
+    with_merged(analysed.longest_merged, [&](auto most) {
       count_merged_kernel<most()>
           <<<resident_blocks(ctx, merged.count, 16), block_threads, 0, fork.next()>>>(
               f, merged, known, counts, totals);
     });
     check_launch("count_merged_kernel");
   }
-  if (split.those.count > 0) {
-    count_wide_rows(ctx, f, split.those, counts);
-    note_rows_kernel<<<blocks_for(split.those.count), block_threads, 0, ctx.stream()>>>(
-        split.those, known, counts, totals);
+  if (split.matching.count > 0) {
+    count_wide_rows(ctx, f, split.matching, counts);
+    note_rows_kernel<<<blocks_for(split.matching.count), block_threads, 0, ctx.stream()>>>(
+        split.matching, known, counts, totals);
     check_launch("note_rows_kernel");
   }
   fork.join();
-  const spgemm_totals counted = with_counted(ctx, found, totals);
+  const spgemm_totals counted = with_counted(ctx, analysed, totals);
   clock.lap(&spgemm_report::count);
   return counted;
 }

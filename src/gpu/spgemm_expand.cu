@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(block_threads)
   block.flush(totals);
 }
 
-/// Rows whose entries a pool has, to their place in C: a group of lanes each.
+/// Copies rows whose entries a pool has to their place in C: one group of lanes per row.
 template <class T, class I>
 __global__ void __launch_bounds__(block_threads)
     place_rows_kernel(row_list<I> list, int lanes, const pool_view<T, I> pool, read_offsets rowptr,
@@ -79,7 +79,7 @@ template <class I> struct note_row {
   }
 };
 
-/// Entries a pool has room for, at the least: several of the longest rows.
+/// The least number of entries that a pool has room for: several of the longest rows.
 constexpr std::int64_t least_capacity = 4 * spgemm::most_expanded(spgemm::expand_classes - 1);
 
 } // namespace
@@ -103,14 +103,14 @@ expanded_rows<T, I, O>::expanded_rows(const device_context& ctx, const spgemm_fa
   count_products_kernel<<<resident_blocks(ctx, f.rows * lanes, 8), block_threads, 0,
                           ctx.stream()>>>(f, lanes, products.data(), &counters.data()->analysed);
   check_launch("count_products_kernel");
-  spgemm_totals found{};
-  read_back(ctx, &found, &counters.data()->analysed, 1);
-  products_ = static_cast<std::int64_t>(found.products);
+  spgemm_totals totals{};
+  read_back(ctx, &totals, &counters.data()->analysed, 1);
+  products_ = static_cast<std::int64_t>(totals.products);
   clock.lap(&spgemm_report::analyse);
 
   spgemm_thresholds alone; // each class is launched for itself
   alone.few_rows = alone.few_in_all = 0;
-  bins_.emplace(ctx, f.rows, alone, found, spgemm::expand_classes, counters.data()->binned_to_fill,
+  bins_.emplace(ctx, f.rows, alone, totals, spgemm::expand_classes, counters.data()->binned_to_fill,
                 class_by_products{products.data()});
   clock.lap(&spgemm_report::bin_for_fill);
   std::int64_t light = 0;

@@ -12,9 +12,9 @@
 
 namespace lacuna::detail::gpu {
 
-/// Rows of a list, expanded in global memory, some at a time: about 40 bytes a product of those,
-/// and 8 an entry of A in all rows of the list. A row with more products goes in pieces: what one
-/// has summed comes first in the next.
+/// Rows of a list, expanded in global memory, some at a time: about 40 bytes for each of their
+/// products, and 8 for each entry of A in all rows of the list. A row with more products is cut
+/// into pieces: what one piece has summed comes first in the next.
 template <class T, class I, class O> class expansion {
 public:
   /// `most`: products at a time; more where a row of C has more entries than that. Waits.
@@ -85,7 +85,7 @@ void expand_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
 
 /// All rows of C, made in one pass: those of up to 2048 products in shared memory, others by
 /// `expansion`. Each is put, when it is finished, where there is room in a pool; C's row pointers
-/// come of their sizes. Workspace: up to 28 bytes a row, pools of up to a third more than C's
+/// come of their sizes. Workspace: up to 28 bytes per row, pools of up to a third more than C's
 /// entries, and twice 1 GiB, a sixteenth of the device's memory or an eighth of the limit.
 template <class T, class I, class O> class expanded_rows {
 public:

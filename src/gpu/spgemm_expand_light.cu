@@ -1,5 +1,5 @@
 // Rows of up to 2048 products, expanded and sorted in shared memory (King et al. 2016, section on
-// SpMM): a group of lanes or a block each.
+// SpMM): one group of lanes or one block per row.
 #include <bit>
 
 #include <cub/block/block_radix_sort.cuh>
@@ -11,10 +11,10 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-constexpr int group_items = 4; // products a lane sorts
+constexpr int group_items = 4; // products that one lane sorts
 
-/// A group of lanes a row of up to 4 products a lane: each finds its products' ranks by comparing
-/// them with all others.
+/// One group of lanes per row, with up to 4 products per lane: each lane finds its products' ranks
+/// by comparing them with all others.
 template <int lanes, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     expand_group_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> list,
@@ -156,7 +156,7 @@ template <int threads, int items, class T, class I, class O> struct block_memory
   unsigned long long taken;
 };
 
-/// A block a row of up to `items` products a thread, sorted by radix.
+/// One block per row, with up to `items` products per thread, sorted by radix.
 template <int threads, int items, class T, class I, class O>
 __global__ void __launch_bounds__(threads)
     expand_block_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> list,

@@ -117,8 +117,9 @@ template <class Key> struct begins_entry {
   __device__ bool operator()(std::uint32_t i) const { return i == 0 || keys[i] != keys[i - 1]; }
 };
 
-/// Entry i of C is the sum of products heads[i] .. heads[i + 1]. A thread an entry; those of many
-/// products by the whole warp, which loads them together and adds one after the other.
+/// Entry i of C is the sum of products heads[i] .. heads[i + 1]. One thread per entry;
+/// entries of many products by the whole warp, which loads them together and adds one after
+/// another.
 template <class Key, class T, class I>
 __global__ void __launch_bounds__(block_threads)
     sum_entries_kernel(std::int64_t entries, std::int64_t count, const Key* keys,
@@ -268,13 +269,14 @@ void expansion<T, I, O>::sum_products(std::int64_t last, std::int64_t rows) {
         sort_stably(ctx_, std::move(sorted),
                     bits < 63 ? std::int64_t{1} << bits : std::numeric_limits<std::int64_t>::max());
     heads = array<std::uint32_t, space::device>(ctx_, count);
-    array<std::int64_t, space::device> found(ctx_, 1);
+    array<std::int64_t, space::device> selected(ctx_, 1);
     run_cub(ctx_, "begins_entry", [&](void* scratch, std::size_t& bytes) {
-      return cub::DeviceSelect::If(
-          scratch, bytes, thrust::make_counting_iterator(std::uint32_t{0}), heads.data(),
-          found.data(), count, begins_entry<Key>{std::as_const(sorted.keys).data()}, ctx_.stream());
+      return cub::DeviceSelect::If(scratch, bytes, thrust::make_counting_iterator(std::uint32_t{0}),
+                                   heads.data(), selected.data(), count,
+                                   begins_entry<Key>{std::as_const(sorted.keys).data()},
+                                   ctx_.stream());
     });
-    read_back(ctx_, &entries, found.data(), 1);
+    read_back(ctx_, &entries, selected.data(), 1);
   }
   columns = array<I, space::device>(ctx_, entries);
   sums = array<T, space::device>(ctx_, entries);

@@ -1,8 +1,8 @@
 // The numeric pass: columns and values of C. A group of lanes owns a row and walks A's row in its
 // order; its lanes lie along one row of B at a time, so that no two hold the same column. Every
 // entry's products are thus added in A's order, without atomics, whatever the timing. Short rows
-// are spgemm_fill_merged.cu's, heavy ones spgemm_fill_heavy.cu's, wide ones
-// spgemm_expand_wide.cu's.
+// are filled by spgemm_fill_merged.cu, heavy rows by spgemm_fill_heavy.cu, wide rows by
+// spgemm_expand_wide.cu.
 #include <cub/warp/warp_merge_sort.cuh>
 
 #include "gpu/parts/load.cuh"
@@ -35,8 +35,8 @@ __device__ int compact(const lane_group& g, I* keys, T* sums, int slots) {
   return kept;
 }
 
-/// Puts `count` entries in order by counting for each the keys before it; a lane has `most` of them
-/// at most.
+/// Puts `count` entries in order by counting for each the keys before it; a lane has at most `most`
+/// of them.
 template <int most, class T, class I>
 __device__ void sort_by_rank(const lane_group& g, I* keys, T* sums, int count) {
   I key[most];
@@ -100,8 +100,8 @@ __device__ void sort_and_write(I* keys, const T* sums, int count, const fill_tar
   __syncwarp();
 }
 
-/// items: entries a lane sorts; 0: by rank. A flat walk, several rows of B at a time, is a whole
-/// warp's; `relaxed`: with atomics.
+/// items: entries that one lane sorts; 0: by rank. A flat walk, several rows of B at a time, takes
+/// a whole warp; `relaxed`: with atomics.
 template <int items, bool flat, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     fill_rows_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> list,
@@ -158,13 +158,13 @@ __global__ void __launch_bounds__(block_threads)
     else
       walk_flat(
           f, v, begin, to_walk, [&](O k) { return whole_row(f, v, k); },
-          [&](bool there, I column, T product) {
-            const unsigned slot = there ? slot_of(column) : whole_warp - g.lane;
+          [&](bool present, I column, T product) {
+            const unsigned slot = present ? slot_of(column) : whole_warp - g.lane;
             if (relaxed) {
-              if (there) atomicAdd(sums + slot, product);
+              if (present) atomicAdd(sums + slot, product);
             } else {
               add_in_order(
-                  there, slot, product, [&](T value) { return sums[slot] + value; },
+                  present, slot, product, [&](T value) { return sums[slot] + value; },
                   [&](T sum) { sums[slot] = sum; });
             }
           });
@@ -207,9 +207,9 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class I, class O>
 fill_bins<I> bin_to_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
-                         const known_rows<I, O>& known, const spgemm_totals& found,
+                         const known_rows<I, O>& known, const spgemm_totals& totals,
                          read_offsets rowptr, unsigned long long* binned) {
-  row_bins<I> bins(ctx, f.rows, known.thresholds, found, spgemm::fill_classes, binned,
+  row_bins<I> bins(ctx, f.rows, known.thresholds, totals, spgemm::fill_classes, binned,
                    [=] __device__(std::int64_t row) {
                      return known.fill_class(row, rowptr[row + 1] - rowptr[row]);
                    });
@@ -221,14 +221,14 @@ fill_bins<I> bin_to_fill(const device_context& ctx, const spgemm_factors<I, O>& 
 
 template <class T, class I, class O>
 bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
-               const known_rows<I, O>& known, const spgemm_totals& found, const fill_bins<I>& rows,
+               const known_rows<I, O>& known, const spgemm_totals& totals, const fill_bins<I>& rows,
                read_offsets rowptr, const fill_target<T, I>& target, spgemm_order order, int* wrong,
                stage_clock& clock) {
   const row_bins<I>& bins = rows.bins;
   const row_split<I>& split = rows.split;
-  if (split.those.count > 0) // first: it may want more memory than there is
-    fill_wide_rows<T, I, O>(ctx, f, v, split.those, rowptr, target, wrong);
-  heavy_fill<T, I, O> heavy(ctx, f, split.others, found, known);
+  if (split.matching.count > 0) // first: it may want more memory than there is
+    fill_wide_rows<T, I, O>(ctx, f, v, split.matching, rowptr, target, wrong);
+  heavy_fill<T, I, O> heavy(ctx, f, split.others, totals, known);
   launch_fork fork(ctx, bins.launches() + (heavy.launches() > 1 ? 1 : 0));
   heavy.run(v, rowptr, target, order, wrong, fork);
   const auto launch = [&](auto items, int c) {
@@ -236,7 +236,7 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
     if (list.count == 0) return;
     const int slots = spgemm::slots_of(c);
     const group_shape shape = shape_of(ctx, known.thresholds, slots, sizeof(I) + sizeof(T),
-                                       bins.totals(c), found.longest_b);
+                                       bins.totals(c), totals.longest_b);
     auto* kernel = fill_rows_kernel<items(), false, T, I, O>;
     if constexpr (items() > 0)
       if (shape.flat) kernel = fill_rows_kernel<items(), true, T, I, O>;
@@ -254,7 +254,7 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
   launch(integral_constant<int, 0>{}, 2);
   launch(integral_constant<int, 0>{}, 1);
   if (const row_list<I> merged = bins[0]; merged.count > 0)
-    fill_merged_rows(ctx, f, v, merged, found, rowptr, target, wrong, fork.next());
+    fill_merged_rows(ctx, f, v, merged, totals, rowptr, target, wrong, fork.next());
   fork.join();
   int failed = 0;
   read_back(ctx, &failed, wrong, 1);

@@ -1,5 +1,5 @@
-// Heavy rows of the numeric pass, by ranges of columns: a block a range, a sum a column in shared
-// memory. A's entries come in their order, so every entry's products are added in A's order.
+// Heavy rows of the numeric pass, by ranges of columns: one block per range, one sum per column in
+// shared memory. A's entries come in their order, so every entry's products are added in A's order.
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_heavy.cuh"
 #include "gpu/spgemm_walk.cuh"
@@ -7,7 +7,7 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-/// Entries of each range of a heavy row: a block a row, bits of its columns, window by window.
+/// Entries of each range of a heavy row: one block per row, bits of its columns, window by window.
 template <class I, class O>
 __global__ void __launch_bounds__(1024)
     count_ranges_kernel(const spgemm_factors<I, O> f, row_list<I> list, int range_columns,
@@ -39,11 +39,11 @@ __global__ void __launch_bounds__(1024)
         [] { return false; });
     __syncthreads();
     for (int r = warp; r < here; r += warps) {
-      unsigned found = 0;
+      unsigned entries = 0;
       for (int w = lane; w < range_columns / 32; w += 32)
-        found += __popc(bits[r * (range_columns / 32) + w]);
-      found = warp_sum(found);
-      if (lane == 0) counts[range + r] = found;
+        entries += __popc(bits[r * (range_columns / 32) + w]);
+      entries = warp_sum(entries);
+      if (lane == 0) counts[range + r] = entries;
     }
     __syncthreads();
   }
@@ -70,7 +70,7 @@ template <class T> struct range_sums {
   }
   /// No other thread has this column now.
   __device__ void add(int column, T product) const { sums[column] = with(column, product); }
-  /// Others may: nothing is said of the order.
+  /// Other threads may have it: nothing is said of the order.
   __device__ void add_relaxed(int column, T product) const {
     if (is_untouched(*static_cast<volatile T*>(sums + column)) && set_first(column, product))
       return;
@@ -164,24 +164,24 @@ __device__ void add_along(const spgemm_factors<I, O>& f, const spgemm_values<T>&
   if (segments > 0) ask(0);
   for (int t = 0; t < segments; ++t) {
     const T scale = list.factor[t];
-    int here_left = left;
+    int current_left = left;
     O k = at;
-    I here = column;
-    T there = value;
+    I current_column = column;
+    T current_value = value;
     if (t + 1 < segments) ask(t + 1);
-    for (; here_left > 0; here_left -= block_threads) {
-      sums.add(static_cast<int>(here - base), rounded_product(scale, there));
-      if (here_left > block_threads) {
+    for (; current_left > 0; current_left -= block_threads) {
+      sums.add(static_cast<int>(current_column - base), rounded_product(scale, current_value));
+      if (current_left > block_threads) {
         k += block_threads;
-        here = __ldg(f.b_colind + k);
-        there = v.value(k);
+        current_column = __ldg(f.b_colind + k);
+        current_value = v.value(k);
       }
     }
     __syncthreads(); // the next segment finds these sums
   }
 }
 
-/// Products that are dealt among warps at a time: two a thread.
+/// Products that are dealt among warps at a time: two per thread.
 constexpr int tile_products = 2 * block_threads;
 constexpr int tile_words = tile_products / 32;
 
@@ -192,9 +192,9 @@ template <class T> struct product_tile {
   int of_warp[block_threads / 32][block_threads / 32]; // owner, dealer: products dealt
 };
 
-/// What a thread has of a tile: two products, a warp's side by side.
+/// What a thread has of a tile: two products. Those of a warp lie side by side.
 template <class T> struct dealt_products {
-  bool there[2];
+  bool present[2];
   int column[2];
   T product[2];
 };
@@ -212,7 +212,7 @@ __device__ void deal_and_add(const dealt_products<T>& mine, product_tile<T>& til
 #pragma unroll
   for (int u = 0; u < 2; ++u) {
     owner[u] = mine.column[u] >> owner_shift;
-    votes[u] = __ballot_sync(whole_warp, mine.there[u]);
+    votes[u] = __ballot_sync(whole_warp, mine.present[u]);
 #pragma unroll
     for (int k = 0; k < 3; ++k) bit[u][k] = __ballot_sync(whole_warp, (owner[u] >> k & 1) != 0);
   }
@@ -245,7 +245,7 @@ __device__ void deal_and_add(const dealt_products<T>& mine, product_tile<T>& til
     int to =
         first + (number % 2 != 0 ? half : 0) + __popc(dealt_to(u, owner[u]) & ((1u << lane) - 1));
     if (u == 1) to += __popc(dealt_to(0, owner[u]));
-    if (!mine.there[u]) continue;
+    if (!mine.present[u]) continue;
     tile.column[to] = static_cast<std::uint16_t>(mine.column[u]);
     tile.product[to] = mine.product[u];
   }
@@ -298,10 +298,10 @@ __device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>&
       const unsigned bits = begins[word];
       const int segment = before + __shfl_sync(whole_warp, upto, word) - __popc(bits) +
                           __popc(bits & up_to_lane) - 1;
-      mine.there[u] = p < size.products;
+      mine.present[u] = p < size.products;
       mine.column[u] = 0;
       mine.product[u] = T{0};
-      if (mine.there[u]) {
+      if (mine.present[u]) {
         const O k = list.begin[segment] + static_cast<O>(p - list.start[segment]);
         mine.column[u] = static_cast<int>(__ldg(f.b_colind + k) - base);
         mine.product[u] = rounded_product(list.factor[segment], v.value(k));
@@ -315,7 +315,7 @@ __device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>&
     if (relaxed) {
 #pragma unroll
       for (int u = 0; u < 2; ++u)
-        if (mine.there[u]) sums.add_relaxed(mine.column[u], mine.product[u]);
+        if (mine.present[u]) sums.add_relaxed(mine.column[u], mine.product[u]);
       __syncthreads();
       used_up();
       __syncthreads();
@@ -327,8 +327,8 @@ __device__ void add_tiles(const spgemm_factors<I, O>& f, const spgemm_values<T>&
   __syncthreads();
 }
 
-/// A block a range of a heavy row's columns. Segments are added one after another, or with `tiles`
-/// several at once: in order where they are short, or, `relaxed`, with atomics.
+/// One block per range of a heavy row's columns. Segments are added one after another, or with
+/// `tiles` several at once: in order where they are short, or, `relaxed`, with atomics.
 template <bool tiles, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads, tiles ? 5 : 8)
     fill_ranges_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> rows,
@@ -376,11 +376,12 @@ __global__ void __launch_bounds__(block_threads, tiles ? 5 : 8)
     }
   }
   __syncthreads();
-  // Warps own parts of the range: what they found, where it goes, then out in order.
-  unsigned found = 0;
-  for (int c = lane; c < part; c += 32) found += is_untouched(sums.sums[warp * part + c]) ? 0 : 1;
-  found = warp_sum(found);
-  if (lane == 0) list.of_warp[warp] = static_cast<int>(found);
+  // Warps own parts of the range: they count their entries, find where these go, and write them in
+  // order.
+  unsigned entries = 0;
+  for (int c = lane; c < part; c += 32) entries += is_untouched(sums.sums[warp * part + c]) ? 0 : 1;
+  entries = warp_sum(entries);
+  if (lane == 0) list.of_warp[warp] = static_cast<int>(entries);
   std::int64_t to = 0; // entries of the ranges before
   for (std::int64_t r = lane; r < range; r += 32) to += counts[r];
   to = warp_sum(to) + rowptr[row];
@@ -397,9 +398,9 @@ __global__ void __launch_bounds__(block_threads, tiles ? 5 : 8)
   for (int first = 0; first < part; first += 32) {
     const int c = first + lane;
     const T sum = c < part ? sums.sums[warp * part + c] : untouched(T{});
-    const bool there = !is_untouched(sum);
-    const unsigned votes = __ballot_sync(whole_warp, there);
-    if (there)
+    const bool touched = !is_untouched(sum);
+    const unsigned votes = __ballot_sync(whole_warp, touched);
+    if (touched)
       target.put(to + __popc(votes & ((1u << lane) - 1)), static_cast<I>(base + warp * part + c),
                  v.pattern ? T{1} : sum, wrong);
     to += __popc(votes);
@@ -425,9 +426,9 @@ template <class I> struct has_more_products {
 };
 
 spgemm::range_plan plan_for(const device_context& ctx, std::int64_t rows, std::int64_t columns,
-                            const spgemm_totals& found) {
-  const spgemm::heavy_work work{rows, columns, static_cast<std::int64_t>(found.products),
-                                static_cast<std::int64_t>(found.longest)};
+                            const spgemm_totals& totals) {
+  const spgemm::heavy_work work{rows, columns, static_cast<std::int64_t>(totals.products),
+                                static_cast<std::int64_t>(totals.longest)};
   return spgemm::plan_ranges(work, 8 * std::int64_t{ctx.properties().multiprocessors});
 }
 
@@ -435,14 +436,14 @@ spgemm::range_plan plan_for(const device_context& ctx, std::int64_t rows, std::i
 
 template <class T, class I, class O>
 heavy_fill<T, I, O>::heavy_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
-                                row_list<I> heavy, const spgemm_totals& found,
+                                row_list<I> heavy, const spgemm_totals& totals,
                                 const known_rows<I, O>& known)
     : ctx_(ctx), f_(f), known_(known),
-      mean_length_(static_cast<double>(found.products) / static_cast<double>(found.a_entries)),
-      plan_(plan_for(ctx, heavy.count, f.columns, found)),
+      mean_length_(static_cast<double>(totals.products) / static_cast<double>(totals.a_entries)),
+      plan_(plan_for(ctx, heavy.count, f.columns, totals)),
       split_(ctx, heavy, plan_.fine < plan_.coarse,
              has_more_products<I>{known.products, plan_.many}),
-      longest_(cut_into_ranges(ctx, split_.those, f.columns, plan_.fine)),
+      longest_(cut_into_ranges(ctx, split_.matching, f.columns, plan_.fine)),
       others_(cut_into_ranges(ctx, split_.others, f.columns, plan_.coarse)) {}
 
 template <class T, class I, class O>

@@ -1,4 +1,4 @@
-// The numeric pass of short rows: a thread merges the rows of B that one needs.
+// The numeric pass of short rows: one thread per row merges the rows of B that the row needs.
 #include "gpu/parts/hash.cuh"
 #include "gpu/spgemm_heavy.cuh"
 
@@ -6,9 +6,9 @@ namespace lacuna::detail::gpu {
 namespace {
 
 /// What a warp's threads have made of their rows and not yet written: stores of whole sectors are
-/// many times faster than of an entry here and there.
+/// many times faster than stores of scattered entries.
 template <class T, class I> struct staged_entries {
-  static constexpr int each = 16; // entries a thread
+  static constexpr int each = 16; // entries per thread
   static constexpr int pitch = each + 1;
   I columns[32 * pitch];
   T values[32 * pitch];
@@ -47,7 +47,7 @@ template <class T, class I> struct staged_entries {
 
 constexpr int merging_threads = 128;
 
-/// A thread a row: the rows of B that it needs are merged, sums formed in A's order.
+/// One thread per row merges the rows of B that the row needs; sums are formed in A's order.
 template <int most, class T, class I, class O>
 __global__ void __launch_bounds__(merging_threads)
     fill_merged_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v, row_list<I> list,
@@ -104,10 +104,10 @@ __global__ void __launch_bounds__(merging_threads)
 
 template <class T, class I, class O>
 void fill_merged_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                      const spgemm_values<T>& v, row_list<I> rows, const spgemm_totals& found,
+                      const spgemm_values<T>& v, row_list<I> rows, const spgemm_totals& totals,
                       read_offsets rowptr, const fill_target<T, I>& target, int* wrong,
                       cudaStream_t stream) {
-  with_merged(found.longest_merged, [&](auto most) {
+  with_merged(totals.longest_merged, [&](auto most) {
     fill_merged_kernel<most()>
         <<<2 * resident_blocks(ctx, rows.count, 16), merging_threads, 0, stream>>>(
             f, v, rows, rowptr, target, wrong);

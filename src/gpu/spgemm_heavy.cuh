@@ -15,16 +15,16 @@ template <class I> struct range_launch {
   array<std::uint32_t, space::device> counts;
 };
 
-/// Fills heavy rows, a block for a range of a row's columns. Waits if some are cut finer than
+/// Fills heavy rows, one block per range of a row's columns. Waits if some are cut finer than
 /// others; all memory is allocated at the beginning.
 template <class T, class I, class O> class heavy_fill {
 public:
   heavy_fill(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> heavy,
-             const spgemm_totals& found, const known_rows<I, O>& known);
+             const spgemm_totals& totals, const known_rows<I, O>& known);
   [[nodiscard]] int launches() const {
     return (longest_.rows.count > 0 ? 1 : 0) + (others_.rows.count > 0 ? 1 : 0);
   }
-  /// Sets `wrong` where a row has not the entries that were counted.
+  /// Sets `wrong` where a row has another number of entries than was counted.
   void run(const spgemm_values<T>& v, read_offsets rowptr, const fill_target<T, I>& target,
            spgemm_order order, int* wrong, launch_fork& fork);
 

@@ -1,4 +1,4 @@
-// Lists of rows in two.
+// Lists of rows, split in two.
 #pragma once
 
 #include <cub/device/device_partition.cuh>
@@ -20,22 +20,22 @@ template <class I> class row_split {
 public:
   template <class Condition>
   row_split(const device_context& ctx, row_list<I> rows, bool look, const Condition& holds)
-      : those{nullptr, 0}, others(rows) {
+      : matching{nullptr, 0}, others(rows) {
     if (rows.count == 0 || !look) return;
     list_ = array<I, space::device>(ctx, rows.count);
-    array<std::int64_t, space::device> found(ctx, 1);
+    array<std::int64_t, space::device> selected(ctx, 1);
     run_cub(ctx, "row_split", [&](void* scratch, std::size_t& bytes) {
       return cub::DevicePartition::If(
           scratch, bytes,
           thrust::make_transform_iterator(thrust::make_counting_iterator(std::int64_t{0}),
                                           listed_row<I>{rows}),
-          list_.data(), found.data(), rows.count, holds, ctx.stream());
+          list_.data(), selected.data(), rows.count, holds, ctx.stream());
     });
-    read_back(ctx, &those.count, found.data(), 1);
-    those.rows = list_.data();
-    others = {list_.data(), rows.count - those.count, those.count};
+    read_back(ctx, &matching.count, selected.data(), 1);
+    matching.rows = list_.data();
+    others = {list_.data(), rows.count - matching.count, matching.count};
   }
-  row_list<I> those, others;
+  row_list<I> matching, others;
   [[nodiscard]] std::size_t bytes() const { return list_.bytes(); }
 
 private:
@@ -58,26 +58,26 @@ template <class I> struct fill_bins {
   [[nodiscard]] std::size_t bytes() const { return bins.bytes() + split.bytes(); }
 };
 
-/// Of a C whose rowptr is there. `found`: count_rows' totals; `binned` are zeros. Waits where some
-/// rows may be wide.
+/// For a C whose rowptr is known. `totals` are those of count_rows; `binned` are zeros. Waits where
+/// some rows may be wide.
 template <class I, class O>
 fill_bins<I> bin_to_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
-                         const known_rows<I, O>& known, const spgemm_totals& found,
+                         const known_rows<I, O>& known, const spgemm_totals& totals,
                          read_offsets rowptr, unsigned long long* binned);
 
-/// Rows that a thread each merges (spgemm_fill_merged.cu). Sets `wrong` where one has not the
-/// entries that were counted.
+/// Fills rows that one thread per row merges (spgemm_fill_merged.cu). Sets `wrong` where a row has
+/// another number of entries than was counted.
 template <class T, class I, class O>
 void fill_merged_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                      const spgemm_values<T>& v, row_list<I> rows, const spgemm_totals& found,
+                      const spgemm_values<T>& v, row_list<I> rows, const spgemm_totals& totals,
                       read_offsets rowptr, const fill_target<T, I>& target, int* wrong,
                       cudaStream_t stream);
 
-/// Columns and values of C, whose rowptr is there. Waits to know whether every row had the entries
+/// Columns and values of C, whose rowptr is known. Waits to know whether every row had the entries
 /// that were counted; false if not. `wrong`, on the device, is 0.
 template <class T, class I, class O>
 bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,
-               const known_rows<I, O>& known, const spgemm_totals& found, const fill_bins<I>& rows,
+               const known_rows<I, O>& known, const spgemm_totals& totals, const fill_bins<I>& rows,
                read_offsets rowptr, const fill_target<T, I>& target, spgemm_order order, int* wrong,
                stage_clock& clock);
 

@@ -48,20 +48,20 @@ __device__ void walk_along(const spgemm_factors<I, O>& f, const Values& v, const
     for (int t = 0; t < count; ++t) {
       T scale{0};
       if constexpr (Values::has_values) scale = g.from(factor, t);
-      O at = next, here_left = next_left;
-      I here = column;
-      T there = value;
+      O at = next, current_left = next_left;
+      I current_column = column;
+      T current_value = value;
       if (t + 1 < count) ask(t + 1);
-      while (__any_sync(whole_warp, here_left > 0)) {
-        const I now = here;
-        const T product = rounded_product(scale, there);
-        if (here_left > g.size) {
+      while (__any_sync(whole_warp, current_left > 0)) {
+        const I now = current_column;
+        const T product = rounded_product(scale, current_value);
+        if (current_left > g.size) {
           at += g.size;
-          here = __ldg(f.b_colind + at);
-          there = v.value(at);
+          current_column = __ldg(f.b_colind + at);
+          current_value = v.value(at);
         }
-        if (here_left > 0) take(now, product);
-        here_left -= g.size;
+        if (current_left > 0) take(now, product);
+        current_left -= g.size;
       }
       __syncwarp(); // the next row of B finds these sums
     }
@@ -94,8 +94,8 @@ __device__ b_segment<typename Values::scalar_type, O> whole_row(const spgemm_fac
 
 /// The same for a whole warp: 32 products at a time, whatever the lengths of B's rows, of `left`
 /// entries of A from `begin` on, each of which has segment_of(entry); fewer than 2^31 products.
-/// take(there, column, product) is called by all lanes; those of a call are in A's order, too, and
-/// may hold one column more than once.
+/// take(present, column, product) is called by all lanes; the products of a call are in A's order,
+/// too, and may hold one column more than once.
 template <class I, class O, class Values, class SegmentOf, class Take>
 __device__ void walk_flat(const spgemm_factors<I, O>& f, const Values& v, O begin, O left,
                           const SegmentOf& segment_of, const Take& take) {
@@ -151,31 +151,32 @@ __device__ void walk_flat(const spgemm_factors<I, O>& f, const Values& v, O begi
   }
 }
 
-/// Adds the values of lanes that are there to their slots, those of one slot in the lanes' order:
-/// the first of these begins with first(value), adds the others in a register and gives the sum to
-/// last(sum). All lanes of the warp; slots of those that are not there differ from all others.
+/// Adds the values of lanes that are `present` to their slots, those of one slot in the lanes'
+/// order: the first lane of a slot begins with first(value), adds the others in a register and
+/// gives the sum to last(sum). Called by all lanes of the warp; slots of lanes that are not present
+/// differ from all others.
 template <class T, class First, class Last>
-__device__ void add_in_order(bool there, unsigned slot, T value, const First& first,
+__device__ void add_in_order(bool present, unsigned slot, T value, const First& first,
                              const Last& last) {
   const unsigned same = __match_any_sync(whole_warp, slot);
   const unsigned up_to_lane = whole_warp >> (31 - threadIdx.x % 32);
   unsigned others = same & ~up_to_lane;
-  const bool leads = there && (same & (up_to_lane >> 1)) == 0;
+  const bool leads = present && (same & (up_to_lane >> 1)) == 0;
   T sum = leads ? first(value) : value;
-  // Four are on their way before the first is added.
+  // Four values are on their way before the first is added.
   constexpr int at_once = 4;
   for (int left = __reduce_max_sync(whole_warp, __popc(others)); left > 0; left -= at_once) {
     T other[at_once];
-    unsigned there_too = 0;
+    unsigned valid = 0;
 #pragma unroll
     for (int u = 0; u < at_once; ++u) {
       other[u] = __shfl_sync(whole_warp, value, __ffs(static_cast<int>(others)) - 1);
-      there_too |= others != 0 ? 1u << u : 0u;
+      valid |= others != 0 ? 1u << u : 0u;
       others &= others - 1;
     }
 #pragma unroll
     for (int u = 0; u < at_once; ++u)
-      if ((there_too >> u & 1u) != 0) sum += other[u];
+      if ((valid >> u & 1u) != 0) sum += other[u];
   }
   if (leads) last(sum);
   __syncwarp(); // the next find these sums
@@ -202,8 +203,8 @@ __device__ void walk_window(const spgemm_factors<I, O>& f, O begin, O end, bool 
             row.length = first_from(f.b_colind, row.begin, last, base + width) - row.begin;
             return row;
           },
-          [&](bool there, I column, int) {
-            if (there) take(column - base);
+          [&](bool present, I column, int) {
+            if (present) take(column - base);
           });
     } else {
       const I j = f.a_colind[a];

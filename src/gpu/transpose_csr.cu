@@ -2,9 +2,10 @@
 //
 // A square matrix with sorted, unique rows is first taken to have a symmetric pattern: B has A's
 // columns then, and values are found by searches that begin where stencils or bands would have
-// them. The first entry without a mirror ends that. Otherwise a stable radix sort of A's columns,
-// with entries' numbers; rows and values are fetched by those. Splitting the entries themselves in
-// two stable passes moved fewer bytes and took 1.4 to 2.4 times as long.
+// them. The first entry without a mirror ends that. Otherwise A's columns are sorted by a stable
+// radix sort, together with the entries' numbers, by which rows and values are then fetched.
+// Splitting the entries themselves in two stable passes moved fewer bytes and took 1.4 to 2.4 times
+// as long.
 //
 // Bytes per entry, 4-byte indices and 8-byte values: symmetric 28; sorted 20 and 16 for every 8
 // bits of the columns, and what is fetched: 12, or whole sectors of 64. Scratch 16. The least
@@ -30,7 +31,7 @@ template <class T, class I, class O> using device_result = csr_view<T, I, O, spa
 constexpr int entries_of_thread = 8;
 constexpr int tile_entries = block_threads * entries_of_thread;
 
-/// rows[t]: that of the first entry of tile t; one warp per tile.
+/// rows[t]: the row of the first entry of tile t; one warp per tile.
 template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
     find_tile_rows_kernel(const O* rowptr, std::int64_t rows, std::int64_t tiles, I* tile_rows) {
@@ -110,8 +111,8 @@ __device__ inline unsigned search_cost(unsigned probes) {
 /// A sort is faster than searches that cost more: 8 entries on the mean and 12 at most.
 constexpr unsigned most_cost = 32 * 8 + 16 * 12;
 
-/// Where (column, row) is, for entry k, (row, column); -1 if it is nowhere. Counts the entries that
-/// it looks at: few, if the guess is good.
+/// For entry k at (row, column): where the entry (column, row) is; -1 if there is none. Counts the
+/// entries that it looks at: few, if the guess is good.
 template <class I, class O>
 __device__ std::int64_t mirror_of(const O* rowptr, const I* col, std::int64_t row, std::int64_t k,
                                   guess from, unsigned& probes) {
@@ -396,7 +397,8 @@ template <class O, class F> void with_numbers_of(std::int64_t entries, F&& f) {
     with_position_type(entries, f);
 }
 
-/// Offsets that kernels write, and, where those are wider than the caller's, put into his.
+/// Offsets that kernels write; where these are wider than the caller's, they are copied into the
+/// caller's.
 template <class I, class O> class written_offsets {
 public:
   using offset = kernel_offset<I, O>;

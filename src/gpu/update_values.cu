@@ -1,7 +1,7 @@
 // New values for matrices that are kept in another order than CSR's. Where an entry goes follows
 // from the row pointers and the format's own structure: no map is kept and no column is read.
 //
-// A warp fills 32 lanes, each of which has its next entries side by side in CSR but stores one a
+// A warp fills 32 lanes, each of which has its next entries side by side in CSR but stores one per
 // step. Read lane by lane, every load would touch 32 lines. Where the rows of a slice follow one
 // another in CSR and are short, the warp reads them in one go; elsewhere eight entries of each lane
 // are read by eight threads, four lanes at a time, while the eight before them are stored. Either
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(32 * warps_per_block)
   fill_steps(value, at, end, log, steps, mask, first, slice_lanes, buffer);
 }
 
-/// Blocks that give every one of `warps` a warp.
+/// Blocks that have at least `warps` warps.
 unsigned blocks_of_warps(std::int64_t warps) {
   return static_cast<unsigned>((warps + warps_per_block - 1) / warps_per_block);
 }

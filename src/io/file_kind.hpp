@@ -23,13 +23,14 @@ file_kind kind_of_name(const std::string& path);
 file_kind kind_of_bytes(std::span<const char> first);
 /// Bytes that are enough for it.
 inline constexpr std::size_t kind_bytes = 1024;
-/// By the bytes, else by the name; a comment at the begin makes Matrix Market of what has neither.
+/// By the bytes, else by the name; a comment at the beginning makes Matrix Market of what has
+/// neither.
 file_kind kind_of(const std::string& path, std::span<const char> first);
 
 /// What a file of this name is written as; `unknown` if there is no writer for it. Pipes and
 /// devices of no known ending get Matrix Market.
 file_kind kind_to_write(const std::string& path);
-/// HDF5's signature, at the begin or behind the 512 bytes that MATLAB puts before it.
+/// HDF5's signature, at the beginning or behind the 512 bytes that MATLAB puts before it.
 bool is_hdf5(std::span<const char> file);
 /// The header of a variable of MATLAB's version 4, which has no signature.
 bool is_mat4(std::span<const char> file);

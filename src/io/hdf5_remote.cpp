@@ -74,9 +74,9 @@ private:
       put(static_cast<std::int64_t>(all.size()));
       for (const auto& n : all) put(n);
     } else if (what == text) {
-      const auto found = reader.text_attribute(path, name);
-      put(found ? 1 : 0);
-      put(found.value_or(""));
+      const auto attribute = reader.text_attribute(path, name);
+      put(attribute ? 1 : 0);
+      put(attribute.value_or(""));
     } else if (what == integer) {
       const auto number = reader.integer_attribute(path, name);
       put(number ? 1 : 0);

@@ -1,6 +1,7 @@
 // MATLAB files of version 4: one variable after the other, each a header of 20 bytes (type, rows,
 // columns, whether it is complex, length of the name), the name, and the numbers by columns. A
-// sparse matrix is a full one with a row for each entry (row, column, value) and one for the sizes.
+// sparse matrix is a full one with one row per entry (row, column, value) and a last row for the
+// sizes.
 #include <algorithm>
 #include <cstring>
 #include <optional>

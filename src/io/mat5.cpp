@@ -173,8 +173,8 @@ std::vector<variable> list_variables(const source& from, bytes_view file) {
 const variable& choose(const std::vector<variable>& all, const std::string& wanted,
                        const std::string& file) {
   const auto first = [&](auto test) -> const variable* {
-    const auto found = std::find_if(all.begin(), all.end(), test);
-    return found == all.end() ? nullptr : &*found;
+    const auto match = std::find_if(all.begin(), all.end(), test);
+    return match == all.end() ? nullptr : &*match;
   };
   const variable* v = nullptr;
   if (!wanted.empty()) {

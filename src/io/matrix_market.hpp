@@ -17,7 +17,7 @@ struct matrix_market_header {
   std::string comment;
 };
 
-/// Takes lines from the source, which is at the file's begin, and leaves in `rest` the text of
+/// Takes lines from the source, which is at the file's beginning, and leaves in `rest` the text of
 /// the current block behind the size line. `line` counts lines.
 matrix_market_header read_matrix_market_header(text_source& source, const std::string& name,
                                                text_block& rest, std::int64_t& line);

@@ -17,7 +17,7 @@ struct npy {
   std::vector<std::int64_t> shape; ///< empty: one element
   std::int64_t size = 0;           ///< elements
   std::size_t header_bytes = 0;    ///< before them
-  bytes_view data;                 ///< exactly size * item_size, once they are there
+  bytes_view data;                 ///< exactly size * item_size, once they are read
 };
 
 /// The header, of which `first` has at least most_npy_header bytes or all of the `bytes` that the

@@ -58,7 +58,7 @@ inline std::uint64_t magnitude_of(std::int64_t n) {
   return n < 0 ? -static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);
 }
 
-/// Values of entries. Imaginary parts are there only of complex ones that are kept.
+/// Values of entries. There are imaginary parts only of complex values that are kept.
 template <class T> struct entry_values {
   array<T> real;
   array<T> imaginary = {};
@@ -77,7 +77,7 @@ entry_values<T> values_of(const host_context& ctx, const raw_array& real,
 // structure; `values` is empty for a pattern.
 
 enum class major { row, column };
-/// CSR and CSC: pointers has an element for each row (column) and one more, from 0 to the number of
+/// CSR and CSC: pointers has one element per row (column) and one more, from 0 to the number of
 /// entries, which is the size of `indices`.
 template <class T>
 file_triplets<T> from_compressed(const host_context& ctx, file_info about, major order,

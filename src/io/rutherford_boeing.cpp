@@ -19,7 +19,7 @@
 namespace lacuna::io {
 namespace {
 
-/// "(1P,5D16.8)": five fields of 16 characters in a line.
+/// "(1P,5D16.8)": five fields of 16 characters per line.
 struct fortran_format {
   std::string text;
   std::int64_t per_line = 0;

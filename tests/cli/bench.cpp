@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <lacuna/plan/decision.hpp>
+
 namespace lacuna::test {
 namespace {
 
@@ -26,9 +28,9 @@ protected:
 };
 
 const nlohmann::json& named(const nlohmann::json& list, const std::string& name) {
-  const auto found = std::ranges::find_if(list, [&](const auto& c) { return c["name"] == name; });
-  EXPECT_NE(found, list.end()) << name;
-  return *found;
+  const auto match = std::ranges::find_if(list, [&](const auto& c) { return c["name"] == name; });
+  EXPECT_NE(match, list.end()) << name;
+  return *match;
 }
 
 TEST_F(Bench, SumsTransposesAndProducts) {
@@ -105,8 +107,9 @@ TEST_F(Bench, SpmvOfEveryFormat) {
     for (const char* key : {"matrix", "precision", "rows", "nnz", "row_variance", "bytes_moved",
                             "limits_bytes_per_s"})
       EXPECT_TRUE(r.contains(key)) << key;
-    for (const char* name : {"Lacuna", "Lacuna: csr", "Lacuna: packed_csr", "Lacuna: ell_csr",
-                             "Lacuna: csr_k", "Lacuna: bsr"}) {
+    std::vector<std::string> names = {"Lacuna"};
+    for (const std::string& format : planned_formats()) names.push_back("Lacuna: " + format);
+    for (const std::string& name : names) {
       const auto& c = named(r["contestants"], name);
       if (c.contains("refused")) continue;
       EXPECT_GT(c["seconds"], 0) << name;

@@ -25,27 +25,27 @@ TEST_F(Cli, InfoHasItsKeys) {
   const auto r = run({"info", "s.mtx", "--json"});
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.err, "");
-  const json found = r.json();
-  EXPECT_EQ(found["rows"], 3);
-  EXPECT_EQ(found["cols"], 3);
-  EXPECT_EQ(found["stored_entries"], 4);
-  EXPECT_EQ(found["nnz"], 5);
-  EXPECT_EQ(found["field"], "real");
-  EXPECT_EQ(found["symmetry"], "symmetric");
-  EXPECT_EQ(found["symmetry_found"],
+  const json info = r.json();
+  EXPECT_EQ(info["rows"], 3);
+  EXPECT_EQ(info["cols"], 3);
+  EXPECT_EQ(info["stored_entries"], 4);
+  EXPECT_EQ(info["nnz"], 5);
+  EXPECT_EQ(info["field"], "real");
+  EXPECT_EQ(info["symmetry"], "symmetric");
+  EXPECT_EQ(info["symmetry_found"],
             (json{{"pattern", true}, {"symmetric", true}, {"skew_symmetric", false}}));
-  EXPECT_EQ(found["row_length"]["min"], 1);
-  EXPECT_NEAR(found["row_length"]["mean"].get<double>(), 5.0 / 3, 1e-12);
-  EXPECT_EQ(found["row_length"]["max"], 2);
-  EXPECT_NEAR(found["row_length"]["stddev"].get<double>(), std::sqrt(2.0) / 3, 1e-12);
-  EXPECT_EQ(found["row_length"]["empty"], 0);
-  EXPECT_EQ(found["bandwidth"], 1);
-  EXPECT_EQ(found["explicit_zeros"], 1);
-  EXPECT_EQ(found["diagonal_entries"], 3);
-  EXPECT_EQ(found["blocks_128"]["occupied"], 1);
-  EXPECT_EQ(found["bytes"]["coo"], 5 * 16);
-  EXPECT_EQ(found["bytes"]["csr"], 5 * 12 + 4 * 4);
-  EXPECT_EQ(found["bytes"]["dense"], 9 * 8);
+  EXPECT_EQ(info["row_length"]["min"], 1);
+  EXPECT_NEAR(info["row_length"]["mean"].get<double>(), 5.0 / 3, 1e-12);
+  EXPECT_EQ(info["row_length"]["max"], 2);
+  EXPECT_NEAR(info["row_length"]["stddev"].get<double>(), std::sqrt(2.0) / 3, 1e-12);
+  EXPECT_EQ(info["row_length"]["empty"], 0);
+  EXPECT_EQ(info["bandwidth"], 1);
+  EXPECT_EQ(info["explicit_zeros"], 1);
+  EXPECT_EQ(info["diagonal_entries"], 3);
+  EXPECT_EQ(info["blocks_128"]["occupied"], 1);
+  EXPECT_EQ(info["bytes"]["coo"], 5 * 16);
+  EXPECT_EQ(info["bytes"]["csr"], 5 * 12 + 4 * 4);
+  EXPECT_EQ(info["bytes"]["dense"], 9 * 8);
   EXPECT_EQ(run({"info", "s.mtx", "--json", "--precision", "f32"}).json()["bytes"]["dense"], 9 * 4);
 }
 
@@ -65,9 +65,9 @@ TEST_F(Cli, InfoTellsWhichMatrixItRead) {
   if (r.err.find("build again") != std::string::npos) GTEST_SKIP() << r.err;
   EXPECT_TRUE(has(r.out, "\n  read          archive/archive.mtx\n  also there    archive/"))
       << r.out << r.err;
-  const json found = run({"info", data_folder / "odd/scipy_problem.mat", "--json"}).json();
-  EXPECT_EQ(found["member"], "Problem.A");
-  EXPECT_FALSE(found["others"].empty());
+  const json info = run({"info", data_folder / "odd/scipy_problem.mat", "--json"}).json();
+  EXPECT_EQ(info["member"], "Problem.A");
+  EXPECT_FALSE(info["others"].empty());
   write("s.mtx", small_symmetric);
   EXPECT_TRUE(run({"info", "s.mtx", "--json"}).json()["member"].is_null());
 }
@@ -179,28 +179,28 @@ TEST_F(Cli, OutputOnStdoutStaysPure) {
 
 TEST_F(Cli, Transpose) {
   write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
-  const json found = run({"transpose", "a.mtx", "-o", "t.mtx", "--json"}).json();
+  const json report = run({"transpose", "a.mtx", "-o", "t.mtx", "--json"}).json();
   EXPECT_EQ(without_comments(read("t.mtx")), "3 2 3\n1 2 6\n2 2 7\n3 1 5\n");
-  EXPECT_EQ(found["rows"], 3);
-  EXPECT_EQ(found["cols"], 2);
-  EXPECT_EQ(found["nnz"], 3);
+  EXPECT_EQ(report["rows"], 3);
+  EXPECT_EQ(report["cols"], 2);
+  EXPECT_EQ(report["nnz"], 3);
   for (const char* key : {"products", "seconds", "peak_bytes", "device"})
-    EXPECT_TRUE(found.contains(key)) << key;
+    EXPECT_TRUE(report.contains(key)) << key;
 }
 
 TEST_F(Cli, Multiply) {
   write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
   write("b.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 2 1\n2 2 2\n3 1 0.5\n");
-  const json found =
+  const json report =
       run({"multiply", "a.mtx", "b.mtx", "-o", "c.mtx", "--verify", "--json"}).json();
   EXPECT_EQ(without_comments(read("c.mtx")), "2 2 2\n1 1 2.5\n2 2 20\n");
-  EXPECT_EQ(found["rows"], 2);
-  EXPECT_EQ(found["cols"], 2);
-  EXPECT_EQ(found["nnz"], 2);
-  EXPECT_EQ(found["products"], 3);
-  EXPECT_LE(found["verify_error"], 1);
+  EXPECT_EQ(report["rows"], 2);
+  EXPECT_EQ(report["cols"], 2);
+  EXPECT_EQ(report["nnz"], 2);
+  EXPECT_EQ(report["products"], 3);
+  EXPECT_LE(report["verify_error"], 1);
   for (const char* key : {"seconds", "peak_bytes", "device", "gflops"})
-    EXPECT_TRUE(found.contains(key)) << key;
+    EXPECT_TRUE(report.contains(key)) << key;
   // In parts, transposed, several times; whole numbers stay such.
   EXPECT_EQ(
       run({"multiply", "a.mtx", "a.mtx", "--transpose-b", "--times", "3", "-o", "d.mtx"}).code, 0);
@@ -231,13 +231,14 @@ TEST_F(Cli, Multiply) {
 TEST_F(Cli, Add) {
   write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
   write("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 2 3.5\n");
-  const json found = run({"add", "a.mtx", "b.mtx", "-o", "c.mtx", "--beta", "-2", "--json"}).json();
+  const json report =
+      run({"add", "a.mtx", "b.mtx", "-o", "c.mtx", "--beta", "-2", "--json"}).json();
   EXPECT_EQ(without_comments(read("c.mtx")), "2 3 4\n1 1 -2\n1 3 5\n2 1 6\n2 2 0\n");
-  EXPECT_EQ(found["rows"], 2);
-  EXPECT_EQ(found["cols"], 3);
-  EXPECT_EQ(found["nnz"], 4);
+  EXPECT_EQ(report["rows"], 2);
+  EXPECT_EQ(report["cols"], 3);
+  EXPECT_EQ(report["nnz"], 4);
   for (const char* key : {"products", "seconds", "peak_bytes", "device"})
-    EXPECT_TRUE(found.contains(key)) << key;
+    EXPECT_TRUE(report.contains(key)) << key;
   // Without -o a line for people; whole numbers stay such, and symmetry where it holds.
   const auto line = run({"add", "a.mtx", "b.mtx", "--alpha", "0.5"});
   EXPECT_EQ(line.code, 0);
@@ -264,16 +265,16 @@ TEST_F(Cli, Spmv) {
   write("z.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n10\n");
   EXPECT_EQ(run({"spmv", "a.mtx", "-x", "x.mtx", "-o", "y.mtx", "--repeat", "2"}).code, 0);
   EXPECT_EQ(without_comments(read("y.mtx")), "2 1\n15\n20\n");
-  const json found = run({"spmv", "a.mtx", "-x", "z.mtx", "-o", "w.mtx", "--transpose", "--verify",
-                          "--repeat", "3", "--json", "--device", "host"})
-                         .json();
+  const json report = run({"spmv", "a.mtx", "-x", "z.mtx", "-o", "w.mtx", "--transpose", "--verify",
+                           "--repeat", "3", "--json", "--device", "host"})
+                          .json();
   EXPECT_EQ(without_comments(read("w.mtx")), "3 1\n60\n70\n5\n");
-  EXPECT_TRUE(found["format"].is_string());
-  EXPECT_EQ(found["device"], "host");
-  EXPECT_EQ(found["repeat"], 3);
-  EXPECT_LE(found["verify_error"].get<double>(), 1);
+  EXPECT_TRUE(report["format"].is_string());
+  EXPECT_EQ(report["device"], "host");
+  EXPECT_EQ(report["repeat"], 3);
+  EXPECT_LE(report["verify_error"].get<double>(), 1);
   for (const char* key : {"kernel", "seconds", "gflops", "gbytes_per_s", "share_of_copy"})
-    EXPECT_TRUE(found.contains(key)) << key;
+    EXPECT_TRUE(report.contains(key)) << key;
   // Sizes that do not fit.
   const auto wrong = run({"spmv", "a.mtx", "-x", "z.mtx"});
   EXPECT_EQ(wrong.code, 3);
@@ -308,20 +309,20 @@ TEST_F(Cli, SpmvVerifies) {
     EXPECT_EQ(r.code, 0);
     EXPECT_TRUE(has(r.out, "✓ largest error "));
     // Rounding is seen, so what is compared was computed twice.
-    const json found =
+    const json report =
         run({"spmv", "gen:rmat:scale=10", "--verify", "--precision", precision, "--json"}).json();
-    EXPECT_GT(found["verify_error"], 0);
-    EXPECT_LE(found["verify_error"], 1);
+    EXPECT_GT(report["verify_error"], 0);
+    EXPECT_LE(report["verify_error"], 1);
   }
 }
 
 TEST_F(Cli, DemoTakesFilesToo) {
   write("s.mtx", small_symmetric);
-  const json found = run({"demo", "s.mtx", "--json"}).json();
-  EXPECT_EQ(found["nnz"], 5);
-  EXPECT_EQ(found["passed"], true);
+  const json report = run({"demo", "s.mtx", "--json"}).json();
+  EXPECT_EQ(report["nnz"], 5);
+  EXPECT_EQ(report["passed"], true);
   std::vector<std::string> steps;
-  for (const json& step : found["steps"]) {
+  for (const json& step : report["steps"]) {
     EXPECT_TRUE(step["passed"].get<bool>()) << step;
     EXPECT_LE(step["verify_error"], 1) << step;
     if (step["engine"] == "host") steps.push_back(step["step"]);
@@ -363,8 +364,8 @@ TEST_F(Cli, ColourOnlyOnTerminals) {
 
 TEST_F(Cli, SpyAsSvg) {
   write("a<b>.mtx", small_symmetric);
-  const json found = run({"spy", "a<b>.mtx", "-o", "a.svg", "--json"}).json();
-  EXPECT_EQ(found["cells_occupied"], 5);
+  const json report = run({"spy", "a<b>.mtx", "-o", "a.svg", "--json"}).json();
+  EXPECT_EQ(report["cells_occupied"], 5);
   const std::string svg = read("a.svg");
   EXPECT_TRUE(begins(svg, "<svg xmlns="));
   EXPECT_TRUE(has(svg, ">a&lt;b&gt;.mtx</text>"));
@@ -398,8 +399,8 @@ TEST_F(Cli, SpyHasTheSizeAskedFor) {
       SCOPED_TRACE(matrix + " " + std::to_string(size));
       const auto r = run({"spy", matrix, "-o", "a.svg", "--size", std::to_string(size), "--json"});
       ASSERT_EQ(r.code, 0) << r.out;
-      const json found = r.json();
-      const int width = found["width"], height = found["height"];
+      const json report = r.json();
+      const int width = report["width"], height = report["height"];
       EXPECT_EQ(std::max(width, height), size);
       EXPECT_GE(std::min(width, height), size / 24);
       EXPECT_TRUE(has(read("a.svg"), "width=\"" + std::to_string(width) + "\" height=\"" +

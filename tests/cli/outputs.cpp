@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 class CliOutput : public Cli {
 protected:
   [[nodiscard]] struct stat about(const std::string& name) const {
-    struct stat found {};
-    EXPECT_EQ(::lstat((folder_ / name).c_str(), &found), 0) << name;
-    return found;
+    struct stat status {};
+    EXPECT_EQ(::lstat((folder_ / name).c_str(), &status), 0) << name;
+    return status;
   }
   [[nodiscard]] unsigned mode(const std::string& name) const { return about(name).st_mode & 07777; }
   /// What `convert gen:diagonal:n=2` writes.

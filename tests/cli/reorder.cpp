@@ -15,17 +15,17 @@ TEST_F(Cli, ReorderHasItsKeys) {
   const auto r = run(
       {"reorder", "a.mtx", "--method", "rcm", "-o", "b.mtx", "--permutation", "p.mtx", "--json"});
   EXPECT_EQ(r.code, 0) << r.err;
-  const json found = r.json();
-  EXPECT_EQ(found["method"], "rcm");
-  EXPECT_EQ(found["rows"], 4);
-  EXPECT_EQ(found["nnz"], 8);
-  EXPECT_EQ(found["bandwidth_before"], 2);
-  EXPECT_EQ(found["bandwidth_after"], 1);
-  EXPECT_EQ(found["profile_before"], 4);
-  EXPECT_EQ(found["profile_after"], 3);
-  EXPECT_EQ(found["device"], "host");
+  const json report = r.json();
+  EXPECT_EQ(report["method"], "rcm");
+  EXPECT_EQ(report["rows"], 4);
+  EXPECT_EQ(report["nnz"], 8);
+  EXPECT_EQ(report["bandwidth_before"], 2);
+  EXPECT_EQ(report["bandwidth_after"], 1);
+  EXPECT_EQ(report["profile_before"], 4);
+  EXPECT_EQ(report["profile_after"], 3);
+  EXPECT_EQ(report["device"], "host");
   for (const char* key : {"seconds", "permute_seconds"})
-    EXPECT_GE(found[key].get<double>(), 0) << key;
+    EXPECT_GE(report[key].get<double>(), 0) << key;
   // Both ends are as good; the one it took is what the two files say together.
   const std::string order = read("p.mtx");
   const std::string head = "%%MatrixMarket matrix array integer general\n4 1\n";
@@ -37,14 +37,14 @@ TEST_F(Cli, ReorderHasItsKeys) {
 }
 
 TEST_F(Cli, ReorderIntoSuperRows) {
-  const json found = run({"reorder", "gen:mesh2d:n=40,shuffle=1", "--method", "band-k", "--sizes",
-                          "16,4", "--json"})
-                         .json();
-  EXPECT_EQ(found["method"], "band-k");
-  ASSERT_EQ(found["groups"].size(), 2U);
-  EXPECT_NEAR(found["groups"][0].get<double>(), 100, 15);
-  EXPECT_NEAR(found["groups"][1].get<double>(), 25, 8);
-  EXPECT_LT(found["bandwidth_after"], found["bandwidth_before"]);
+  const json report = run({"reorder", "gen:mesh2d:n=40,shuffle=1", "--method", "band-k", "--sizes",
+                           "16,4", "--json"})
+                          .json();
+  EXPECT_EQ(report["method"], "band-k");
+  ASSERT_EQ(report["groups"].size(), 2U);
+  EXPECT_NEAR(report["groups"][0].get<double>(), 100, 15);
+  EXPECT_NEAR(report["groups"][1].get<double>(), 25, 8);
+  EXPECT_LT(report["bandwidth_after"], report["bandwidth_before"]);
 }
 
 TEST_F(Cli, ReorderForPeople) {

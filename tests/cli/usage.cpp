@@ -172,8 +172,8 @@ TEST_F(Cli, TooLittleMemoryIsFour) {
 }
 
 TEST_F(Cli, MissingDeviceIsFive) {
-  const auto found = run({"--version", "--json"}).json()["devices"].size();
-  const auto device = "cuda:" + std::to_string(found);
+  const auto devices = run({"--version", "--json"}).json()["devices"].size();
+  const auto device = "cuda:" + std::to_string(devices);
   for (const std::string command : {"info", "spmv", "plan"}) {
     const auto r = run({"--device", device, command, "gen:dense:n=3,m=3"});
     EXPECT_EQ(r.code, 5) << command;

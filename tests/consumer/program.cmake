@@ -44,7 +44,7 @@ set(matrix ${WORK}/program.bsp.h5)
 run(${program} convert gen:poisson2d:n=4 -o ${matrix})
 run(${program} info ${matrix})
 expect("${output}" "16")
-if(NOT HDF5 MATCHES "/") # looked for by name: let it find one that is none
+if(NOT HDF5 MATCHES "/") # looked for by name: let it find a file that is no library
   file(WRITE ${WORK}/broken/${HDF5} "")
   set(ENV{LD_LIBRARY_PATH} ${WORK}/broken)
   foreach(command "info;${matrix}" "convert;gen:poisson2d:n=4;-o;${matrix}")

@@ -12,7 +12,7 @@ namespace {
 struct recorded {
   const char* name;
   std::int64_t rows;
-  row_statistics found;
+  row_statistics lengths;
 };
 
 // Statistics of well-known kinds of matrices.
@@ -38,13 +38,13 @@ TEST(ChooseSpmvKernel, IsPureAndSensible) {
   for (const std::size_t bytes : {sizeof(float), sizeof(double)}) {
     for (const auto& m : even) {
       SCOPED_TRACE(m.name);
-      const auto k = choose_spmv_kernel(m.rows, m.found, bytes);
+      const auto k = choose_spmv_kernel(m.rows, m.lengths, bytes);
       EXPECT_TRUE(sensible(k)) << k.lanes;
-      EXPECT_EQ(k, choose_spmv_kernel(m.rows, m.found, bytes));
+      EXPECT_EQ(k, choose_spmv_kernel(m.rows, m.lengths, bytes));
     }
     for (const auto& m : uneven) {
       SCOPED_TRACE(m.name);
-      EXPECT_EQ(choose_spmv_kernel(m.rows, m.found, bytes).method, spmv_method::split_tiles);
+      EXPECT_EQ(choose_spmv_kernel(m.rows, m.lengths, bytes).method, spmv_method::split_tiles);
     }
   }
 }
@@ -52,8 +52,8 @@ TEST(ChooseSpmvKernel, IsPureAndSensible) {
 TEST(ChooseSpmvKernel, LongerRowsGetNoFewerLanes) {
   int lanes = 1;
   for (std::int64_t length = 1; length <= 4096; length *= 2) {
-    const row_statistics found{static_cast<double>(length), 0, length, 0};
-    const auto k = choose_spmv_kernel(100'000, found, 8);
+    const row_statistics lengths{static_cast<double>(length), 0, length, 0};
+    const auto k = choose_spmv_kernel(100'000, lengths, 8);
     EXPECT_TRUE(sensible(k));
     if (k.method != spmv_method::rows) continue;
     EXPECT_GE(k.lanes, lanes) << length;
@@ -72,9 +72,9 @@ TEST(ChooseSpmvKernel, ServesAnything) {
     // One row of that length makes the deviation at least this.
     const double least = (static_cast<double>(longest) - mean) /
                          std::sqrt(static_cast<double>(std::max<std::int64_t>(rows, 1)));
-    const row_statistics found{mean, least * (1 + random.uniform()), longest,
-                               rows == 0 ? 0 : random.below(rows)};
-    const auto kernel = choose_spmv_kernel(rows, found, k % 2 == 0 ? 4 : 8);
+    const row_statistics lengths{mean, least * (1 + random.uniform()), longest,
+                                 rows == 0 ? 0 : random.below(rows)};
+    const auto kernel = choose_spmv_kernel(rows, lengths, k % 2 == 0 ? 4 : 8);
     ASSERT_TRUE(sensible(kernel)) << kernel.lanes;
     if (static_cast<double>(longest) > 100 * mean && longest > 10'000) {
       ASSERT_EQ(kernel.method, spmv_method::split_tiles)

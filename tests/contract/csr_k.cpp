@@ -78,15 +78,15 @@ TEST(CsrKBlock, HasThePapersShapes) {
 TEST(CsrKBlock, TakesASuperSuperRowAtOnceOnHopper) {
   for (const double mean :
        {1.0, 3.0, 7.0, 9.0, 14.0, 18.0, 27.0, 40.0, 80.0, 128.0, 300.0, 2000.0}) {
-    const sizes found = choose_csr_k_sizes(mean, 3, csr_k_model::hopper());
+    const sizes chosen = choose_csr_k_sizes(mean, 3, csr_k_model::hopper());
     const row_statistics alike{mean, 0.1 * mean, static_cast<std::int64_t>(mean) + 1, 0};
-    const csr_k_block block = block_shape(alike, found);
-    EXPECT_EQ(block.rows, found.super_row) << mean;
-    EXPECT_EQ(block.super_rows, found.super_super_row) << mean;
+    const csr_k_block block = block_shape(alike, chosen);
+    EXPECT_EQ(block.rows, chosen.super_row) << mean;
+    EXPECT_EQ(block.super_rows, chosen.super_super_row) << mean;
     EXPECT_LE(block.threads(), 512) << mean;
     EXPECT_EQ(block.threads() % 32, 0) << mean;
     // Rows that differ get fewer lanes.
-    EXPECT_LE(block_shape({mean, 3 * mean, 10'000, 0}, found).lanes, std::max(block.lanes, 2))
+    EXPECT_LE(block_shape({mean, 3 * mean, 10'000, 0}, chosen).lanes, std::max(block.lanes, 2))
         << mean;
   }
   // Sizes that no block has threads for.
@@ -95,12 +95,12 @@ TEST(CsrKBlock, TakesASuperSuperRowAtOnceOnHopper) {
 }
 
 TEST(CsrKLongRow, RuleOnADevice) {
-  const auto rule = [](row_statistics found) { return choose_long_row(found, space::device); };
+  const auto rule = [](row_statistics lengths) { return choose_long_row(lengths, space::device); };
   // Stencils, structural mechanics: no row is long.
-  for (const row_statistics& found :
+  for (const row_statistics& lengths :
        {row_statistics{4.996, 0.063, 5, 0}, row_statistics{26.73, 1.49, 27, 0},
         row_statistics{80, 12, 144, 0}, row_statistics{50, 20, 250, 0}})
-    EXPECT_GE(rule(found), found.longest) << found.mean;
+    EXPECT_GE(rule(lengths), lengths.longest) << lengths.mean;
   // Graphs, circuits: six times the mean, within 32 to 256.
   EXPECT_EQ(rule({10, 300, 200'000, 0}), 60);
   EXPECT_EQ(rule({3, 20, 30'000, 0}), 32);
@@ -111,9 +111,9 @@ TEST(CsrKLongRow, RuleOnADevice) {
 }
 
 TEST(CsrKLongRow, RuleOnTheHost) {
-  for (const row_statistics& found :
+  for (const row_statistics& lengths :
        {row_statistics{}, row_statistics{5, 0, 5, 0}, row_statistics{100, 4000, 1'000'000, 0}})
-    EXPECT_EQ(choose_long_row(found, space::host), 16384);
+    EXPECT_EQ(choose_long_row(lengths, space::host), 16384);
 }
 
 template <class C> using host_groups_of = csr_k_groups<typename C::index, typename C::offset>;
@@ -130,8 +130,8 @@ protected:
         EXPECT_NE(what.find(part), std::string::npos) << "no '" << part << "' in: " << what;
     }
   }
-  /// Rows of 0 to 70 entries, grouped on the host, damaged there and checked on the engine. Long
-  /// are those beyond 60: ten of them, a piece each.
+  /// Rows of 0 to 70 entries, grouped on the host, damaged there and checked on the engine. Rows
+  /// beyond 60 entries are long: ten of them, with one piece each.
   static void expect_broken(const std::function<void(host_groups_of<C>&)>& damage,
                             const std::vector<std::string>& parts) {
     using I = typename C::index;

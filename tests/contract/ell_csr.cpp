@@ -38,7 +38,7 @@ TEST(EllCsrLayout, BytesAnEntry) {
     return static_cast<double>(to_ell_csr(ctx(), a, options).bytes()) /
            static_cast<double>(a.size());
   };
-  EXPECT_LT(each(in_order), 8.6); // 8 a value, a 32nd of a head, the slices
+  EXPECT_LT(each(in_order), 8.6); // 8 bytes per value, a 32nd of a head, the slices
   EXPECT_LT(each({none, none, 2048, 1, false}), 12.7);
   const auto scattered = gen::generate<double>(ctx(), "uniform:rows=20000,per_row=4");
   const auto e = to_ell_csr(ctx(), scattered, in_order);
@@ -65,7 +65,7 @@ TEST(EllCsrLayout, LongRowsAreCutIntoPieces) {
 TEST(EllCsrLayout, LongerRowsGetMoreLanes) {
   const auto a = gen::generate<double>(ctx(), "dense:n=8,m=40");
   const auto e = to_ell_csr(ctx(), a, {.long_row = none, .lane_entries = 5});
-  ASSERT_EQ(e.view().slice_count(), 2); // 8 lanes a row, 4 rows a slice
+  ASSERT_EQ(e.view().slice_count(), 2); // 8 lanes per row, 4 rows per slice
   EXPECT_EQ(e.slices[0].row_lanes(), 8);
   EXPECT_EQ(e.steps.size(), 10);
   EXPECT_EQ(e.rows[3], 3);

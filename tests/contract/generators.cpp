@@ -307,7 +307,7 @@ TEST(Generators, UnclampedElasticityHasSixRigidMotions) {
       if (motion < 3) {
         moved[motion] = 1;
       } else {
-        const int i = (motion + 1) % 3, j = (motion + 2) % 3; // turns in this plane
+        const int i = (motion + 1) % 3, j = (motion + 2) % 3; // rotates in this plane
         moved[i] = -static_cast<double>(at_node[j]);
         moved[j] = static_cast<double>(at_node[i]);
       }

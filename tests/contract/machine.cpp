@@ -40,9 +40,9 @@ protected:
   spmv_machine read(const std::string& text, const spmv_machine& built_in) const {
     const std::string file = (folder_ / "m.txt").string();
     std::ofstream(file, std::ios::binary) << text;
-    const auto found = read_machine(file, built_in);
-    EXPECT_TRUE(found);
-    return found ? *found : spmv_machine{};
+    const auto machine = read_machine(file, built_in);
+    EXPECT_TRUE(machine);
+    return machine ? *machine : spmv_machine{};
   }
   /// Reads a file with one line replaced.
   spmv_machine read_with(const std::string& line, const std::string& instead) const {
@@ -195,9 +195,9 @@ TEST_F(Machine, FilesOfTheFirstVersionAreRead) {
 TEST_F(Machine, EmptyAndStrangeFilesAreAsBuiltIn) {
   const spmv_machine built_in = x86_machine("AVX2", 4);
   const auto expect_built_in = [&](const spmv_machine& m) {
-    const auto found = numbers_of(m), expected = numbers_of(built_in);
-    for (std::size_t i = 0; i < found.size(); ++i)
-      EXPECT_EQ(found[i].value, expected[i].value) << found[i].name;
+    const auto actual = numbers_of(m), expected = numbers_of(built_in);
+    for (std::size_t i = 0; i < actual.size(); ++i)
+      EXPECT_EQ(actual[i].value, expected[i].value) << actual[i].name;
     EXPECT_FALSE(m.remarks.empty());
     EXPECT_LE(m.remarks.size(), 20U);
     expect_plans(m);
@@ -228,11 +228,11 @@ TEST_F(Machine, FilesThatAreCutOffGiveWhatIsWhole) {
   for (std::size_t size = 0; size < text.size(); ++size) {
     const auto m = read(text.substr(0, size), built_in);
     ASSERT_FALSE(m.remarks.empty()) << size;
-    const auto found = numbers_of(m);
+    const auto actual = numbers_of(m);
     // Never a number that is neither the one nor the other: no digit of a cut one counts.
-    for (std::size_t i = 0; i < found.size(); ++i)
-      ASSERT_TRUE(found[i].value == before[i].value || found[i].value == after[i].value)
-          << found[i].name << " of " << size << " bytes";
+    for (std::size_t i = 0; i < actual.size(); ++i)
+      ASSERT_TRUE(actual[i].value == before[i].value || actual[i].value == after[i].value)
+          << actual[i].name << " of " << size << " bytes";
     expect_plans(m);
   }
   EXPECT_TRUE(read(text, built_in).remarks.empty());

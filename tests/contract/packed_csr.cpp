@@ -30,8 +30,8 @@ template <class C> struct parts_of {
 
 template <class C> class PackedCsrContract : public engine_test<C> {
 protected:
-  /// Takes the battery's band (4444 entries, 70 chunks of 1 byte a column) apart, damages it, puts
-  /// it on the engine and expects bad_input whose message has all of `words`.
+  /// Takes the battery's band (4444 entries, 70 chunks of 1 byte per column) apart, damages it,
+  /// puts it on the engine and expects bad_input whose message has all of `words`.
   static void broken(const std::function<void(parts_of<C>&)>& damage,
                      const std::vector<std::string>& words) {
     const host_context ctx;
@@ -47,9 +47,9 @@ protected:
     const packed_csr<typename C::value, typename C::index, typename C::offset> bad(
         p.shape, std::move(p.rowptr), std::move(p.chunks), std::move(p.columns),
         std::move(p.values), p.order);
-    const auto there = copy_to(C::context(), bad);
+    const auto on_engine = copy_to(C::context(), bad);
     try {
-      check(C::context(), there);
+      check(C::context(), on_engine);
       ADD_FAILURE() << "nothing was thrown; expected " << words.front();
     } catch (const bad_input& e) {
       const std::string what = e.what();
@@ -82,7 +82,7 @@ TYPED_TEST(PackedCsrContract, LayoutOfAnExample) {
   const auto chunks = host_vector(packed.view().chunks());
   ASSERT_EQ(chunks.size(), 3U);
   EXPECT_EQ(chunks[0].base, 1000);
-  EXPECT_EQ(chunks[0].place, 0U * 4 + 0); // at byte 0, 1 byte a column
+  EXPECT_EQ(chunks[0].place, 0U * 4 + 0); // at byte 0, 1 byte per column
   EXPECT_EQ(chunks[1].base, 500);
   EXPECT_EQ(chunks[1].place, 1U * 4 + 1); // at byte 64, 2 bytes
   EXPECT_EQ(chunks[2].base, 9);

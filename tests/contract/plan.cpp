@@ -501,7 +501,8 @@ TEST(ChoosePlan, SeesWhatAMatrixIs) {
 }
 
 TEST(ChoosePlan, FindsBlocks) {
-  // In blocks of b x b, b - 1 of b rows are like the row before, and so many columns follow one.
+  // In blocks of b x b, b - 1 of b rows have the columns of the row before, and b - 1 of b columns
+  // follow their neighbour.
   for (int b = 2; b <= 8; ++b) {
     spmv_features f;
     f.rows = f.cols = 1 << 20;

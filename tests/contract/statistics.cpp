@@ -138,17 +138,17 @@ TEST(FindSymmetry, AgreesWithTheDefinition) {
                                   });
     };
     const auto both_nan = [](double x, double y) { return std::isnan(x) && std::isnan(y); };
-    const auto found = find_symmetry(host_engine::context(), a);
-    EXPECT_EQ(found.pattern, compare([](double, double) { return true; }));
-    EXPECT_EQ(found.symmetric,
+    const auto symmetry = find_symmetry(host_engine::context(), a);
+    EXPECT_EQ(symmetry.pattern, compare([](double, double) { return true; }));
+    EXPECT_EQ(symmetry.symmetric,
               compare([&](double x, double y) { return x == y || both_nan(x, y); }));
-    EXPECT_EQ(found.skew_symmetric,
+    EXPECT_EQ(symmetry.skew_symmetric,
               compare([&](double x, double y) { return x == -y || both_nan(x, y); }));
   }
 }
 
 TEST(FindSymmetry, TellsTheKindsApart) {
-  const auto found = [](double upper, double lower, double diagonal) {
+  const auto symmetry_of = [](double upper, double lower, double diagonal) {
     triplets m;
     m.rows = m.cols = 2;
     m.add(0, 0, diagonal);
@@ -156,10 +156,10 @@ TEST(FindSymmetry, TellsTheKindsApart) {
     m.add(1, 0, lower);
     return find_symmetry(host_engine::context(), make_csr<double, std::int32_t, std::int32_t>(m));
   };
-  EXPECT_EQ(found(3, 3, 1), (symmetry_found{true, true, false}));
-  EXPECT_EQ(found(3, -3, 0), (symmetry_found{true, false, true}));
-  EXPECT_EQ(found(3, -3, 1), (symmetry_found{true, false, false}));
-  EXPECT_EQ(found(3, 4, 1), (symmetry_found{true, false, false}));
+  EXPECT_EQ(symmetry_of(3, 3, 1), (symmetry_found{true, true, false}));
+  EXPECT_EQ(symmetry_of(3, -3, 0), (symmetry_found{true, false, true}));
+  EXPECT_EQ(symmetry_of(3, -3, 1), (symmetry_found{true, false, false}));
+  EXPECT_EQ(symmetry_of(3, 4, 1), (symmetry_found{true, false, false}));
 }
 
 TEST(Density, CountsEveryEntryOnce) {

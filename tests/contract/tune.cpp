@@ -47,10 +47,10 @@ std::vector<measured_point> points_of(const spmv_cost& cost, int count) {
   return points;
 }
 
-void expect_cost(const spmv_cost& found, const spmv_cost& expected, double relative) {
+void expect_cost(const spmv_cost& actual, const spmv_cost& expected, double relative) {
   for (double spmv_cost::*const field : {&spmv_cost::fixed, &spmv_cost::stream, &spmv_cost::gather,
                                          &spmv_cost::row, &spmv_cost::entry})
-    EXPECT_NEAR(found.*field, expected.*field, relative * expected.*field);
+    EXPECT_NEAR(actual.*field, expected.*field, relative * expected.*field);
 }
 
 TEST(FitCost, FindsTheLineThatPointsLieOn) {
@@ -62,21 +62,21 @@ TEST(FitCost, FindsTheLineThatPointsLieOn) {
 }
 
 TEST(FitCost, IsNeverNegative) {
-  // Without the condition the line would have a negative cost a row.
+  // Without the condition the line would have a negative cost per row.
   const spmv_cost odd{1e-6, 10e-12, 5e-12, -0.05e-9, 0.3e-9, 0};
-  const spmv_cost found = line_through(points_of(odd, 30));
-  EXPECT_EQ(found.row, 0);
-  for (const double each : {found.fixed, found.stream, found.gather, found.entry})
+  const spmv_cost fitted = line_through(points_of(odd, 30));
+  EXPECT_EQ(fitted.row, 0);
+  for (const double each : {fitted.fixed, fitted.stream, fitted.gather, fitted.entry})
     EXPECT_GE(each, 0);
-  EXPECT_GT(found.stream + found.entry, 0);
+  EXPECT_GT(fitted.stream + fitted.entry, 0);
 }
 
 TEST(FitCost, MinimisesRelativeErrors) {
-  // c seconds an entry: (c - 1)^2 + (c / 2 - 1)^2 is least at 1.2, and nothing fixed helps.
+  // c seconds per entry: (c - 1)^2 + (c / 2 - 1)^2 is least at 1.2, and nothing fixed helps.
   // Absolute errors would follow the slow point to 2.
-  const spmv_cost found = line_through({{{0, 0, 0, 1}, 1, 0}, {{0, 0, 0, 1000}, 2000, 0}});
-  EXPECT_NEAR(found.entry, 1.2, 1e-12);
-  EXPECT_EQ(found.fixed, 0);
+  const spmv_cost fitted = line_through({{{0, 0, 0, 1}, 1, 0}, {{0, 0, 0, 1000}, 2000, 0}});
+  EXPECT_NEAR(fitted.entry, 1.2, 1e-12);
+  EXPECT_EQ(fitted.fixed, 0);
 }
 
 TEST(FitCost, ServesFewPointsAndDependentOnes) {
@@ -100,39 +100,39 @@ TEST(FitCost, StaysNearWhatIsBuiltIn) {
   const std::vector<measured_point> points = {
       {{1e8, 0, 1e6, 1e7}, 1.5 * start.seconds({1e8, 0, 1e6, 1e7}), 1},
       {{2e8, 0, 2e6, 2e7}, 1.5 * start.seconds({2e8, 0, 2e6, 2e7}), 1}};
-  const spmv_cost found = fit_cost(start, points, 0.3);
-  EXPECT_GT(found.stream, start.stream);
-  EXPECT_LT(found.stream, 2 * start.stream);
-  EXPECT_GT(found.entry, 0.5 * start.entry);
-  EXPECT_NEAR(found.gather, start.gather, 1e-3 * start.gather); // nothing was gathered
-  EXPECT_NEAR(found.seconds(points[1].work) / points[1].seconds, 1, 0.15);
+  const spmv_cost fitted = fit_cost(start, points, 0.3);
+  EXPECT_GT(fitted.stream, start.stream);
+  EXPECT_LT(fitted.stream, 2 * start.stream);
+  EXPECT_GT(fitted.entry, 0.5 * start.entry);
+  EXPECT_NEAR(fitted.gather, start.gather, 1e-3 * start.gather); // nothing was gathered
+  EXPECT_NEAR(fitted.seconds(points[1].work) / points[1].seconds, 1, 0.15);
   EXPECT_EQ(fit_cost(start, {}, 0.3).stream, start.stream);
 }
 
 TEST(FitCsrK, FindsThePapersFormula) {
   std::vector<csr_k_point> points;
-  for (int i = 0; i < 108; ++i) { // to 185 a row
+  for (int i = 0; i < 108; ++i) { // up to 185 entries per row
     const double mean = std::pow(1.05, i);
     points.push_back({mean, choose_csr_k_sizes(mean, 3, csr_k_model::volta())});
   }
   csr_k_model start = csr_k_model::volta();
   start.a_ssr = start.b_ssr = start.a_sr = start.b_sr = 1;
-  const csr_k_model found = fit_csr_k(start, points);
+  const csr_k_model fitted = fit_csr_k(start, points);
   // The paper rounds sizes to whole numbers, so the fit is near.
-  EXPECT_NEAR(found.a_ssr, 8.9, 0.3);
-  EXPECT_NEAR(found.b_ssr, 1.25, 0.1);
-  EXPECT_NEAR(found.a_sr, 10.146, 0.3);
-  EXPECT_NEAR(found.b_sr, 1.5, 0.15);
+  EXPECT_NEAR(fitted.a_ssr, 8.9, 0.3);
+  EXPECT_NEAR(fitted.b_ssr, 1.25, 0.1);
+  EXPECT_NEAR(fitted.a_sr, 10.146, 0.3);
+  EXPECT_NEAR(fitted.b_sr, 1.5, 0.15);
   for (const csr_k_point& p : points) {
-    const csr_k_sizes sizes = choose_csr_k_sizes(p.mean, 3, found);
+    const csr_k_sizes sizes = choose_csr_k_sizes(p.mean, 3, fitted);
     EXPECT_LE(std::abs(sizes.super_super_row - p.best.super_super_row), 5) << p.mean;
   }
 }
 
 TEST(FitCsrK, OnCpusIsAGeometricMean) {
   const csr_k_model start = csr_k_model::cpu();
-  const csr_k_model found = fit_csr_k(start, {{5, {64, 0}}, {50, {1024, 0}}});
-  EXPECT_EQ(choose_csr_k_sizes(10, 2, found), (csr_k_sizes{256, 0}));
+  const csr_k_model fitted = fit_csr_k(start, {{5, {64, 0}}, {50, {1024, 0}}});
+  EXPECT_EQ(choose_csr_k_sizes(10, 2, fitted), (csr_k_sizes{256, 0}));
   EXPECT_EQ(fit_csr_k(start, {}).a_sr, start.a_sr);
   // Sizes that grow with the mean: the slope stays at 0.
   const csr_k_model flat = fit_csr_k(csr_k_model::hopper(), {{2, {4, 4}}, {7, {12, 8}}});
@@ -226,7 +226,7 @@ TEST(SearchThresholds, OnDevicesLooksAtFewRows) {
   });
   EXPECT_EQ(search_thresholds(start, {m}).number("lane_entries"), 16);
   EXPECT_EQ(search_thresholds(start, {m}).number("few_rows"), start.number("few_rows"));
-  // One lane a row is faster: then there never are few.
+  // One lane per row is faster: then there never are few rows.
   for (measured_run& run : m.runs)
     run.seconds = option_of(run.what, "lane_entries") == ell_csr_options::none ? 1e-5 : 2e-5;
   EXPECT_EQ(search_thresholds(start, {m}).number("few_rows"), 0);
@@ -242,10 +242,10 @@ TEST(SearchSpgemmThresholds, FindsWhatIsFastest) {
     };
     return std::vector<double>{1e-3 * far(t.flat_length, 40), 2e-3 * far(t.light_products, 4096)};
   };
-  const spgemm_thresholds found = search_spgemm_thresholds({}, 3, times);
-  EXPECT_EQ(found.flat_length, 40);
-  EXPECT_EQ(found.light_products, 4096);
-  EXPECT_EQ(found.merged_products, spgemm_thresholds{}.merged_products);
+  const spgemm_thresholds best = search_spgemm_thresholds({}, 3, times);
+  EXPECT_EQ(best.flat_length, 40);
+  EXPECT_EQ(best.light_products, 4096);
+  EXPECT_EQ(best.merged_products, spgemm_thresholds{}.merged_products);
   EXPECT_LT(asked, 80); // no thresholds twice
 }
 
@@ -277,16 +277,16 @@ TEST(FitMachine, FindsWhatMeasuredAndKeepsTheRest) {
   truth.of("ell_sorted").entry *= 2.5;
   const auto matrices = measured_by(truth);
   const spmv_machine start = some_machine();
-  const spmv_machine found = fit_machine(start, matrices);
+  const spmv_machine fitted = fit_machine(start, matrices);
   for (const measured_matrix& m : matrices)
     for (const measured_run& run : m.runs)
-      EXPECT_NEAR(found.of(run.what.kernel).seconds(run.what.work) / run.seconds, 1, 0.1)
+      EXPECT_NEAR(fitted.of(run.what.kernel).seconds(run.what.work) / run.seconds, 1, 0.1)
           << run.what.kernel;
-  EXPECT_NEAR(found.of("csr_rows").convert, 0, 1e-12);
-  EXPECT_GT(found.of("packed_csr").convert, 0);
+  EXPECT_NEAR(fitted.of("csr_rows").convert, 0, 1e-12);
+  EXPECT_GT(fitted.of("packed_csr").convert, 0);
   // Not measured.
   for (const char* kernel : {"csr_tiles", "csr_split", "ell_diagonal"})
-    expect_cost(found.of(kernel), start.of(kernel), 0);
+    expect_cost(fitted.of(kernel), start.of(kernel), 0);
   // With one matrix the old lines are scaled.
   const spmv_machine scaled = fit_machine(start, {matrices[0]});
   const spmv_cost& before = start.of("packed_csr");
@@ -303,8 +303,8 @@ TEST(FitMachine, KeepsToWhatIsPhysical) {
     cost.stream = 0;
     cost.entry *= 100;
   }
-  const spmv_machine found = fit_machine(start, measured_by(odd));
-  for (const auto& [kernel, cost] : found.cost) {
+  const spmv_machine fitted = fit_machine(start, measured_by(odd));
+  for (const auto& [kernel, cost] : fitted.cost) {
     EXPECT_GE(cost.stream, 0.33 * start.of(kernel).stream) << kernel;
     EXPECT_LE(cost.entry, 3.01 * start.of(kernel).entry) << kernel;
   }
@@ -356,14 +356,14 @@ TEST(Training, HasMatricesThatFit) {
 
 TEST(Training, TimesInTurn) {
   int first = 0, second = 0, waits = 0;
-  const auto found = time_in_turn(
+  const auto runs = time_in_turn(
       {[&] { ++first; }, [&] { ++second; }}, [&] { ++waits; }, 30, 0);
-  ASSERT_EQ(found.size(), 2U);
+  ASSERT_EQ(runs.size(), 2U);
   EXPECT_EQ(first, 2 + 30 * (first / 30));
   EXPECT_EQ(first, second);
   EXPECT_GE(first, 2 + 3 * 30);
   EXPECT_GT(waits, 6);
-  for (const auto& run : found) {
+  for (const auto& run : runs) {
     EXPECT_GT(run.seconds, 0);
     EXPECT_GE(run.scatter, 0);
   }
@@ -380,14 +380,14 @@ TYPED_TEST(Tune, MeasuresTheMatricesItIsGiven) {
   options.quick = true;
   options.only = {"poisson2d:n=20", "circuit:n=3000"};
   options.progress = [&](std::string_view what, double) { told.emplace_back(what); };
-  const tuning found = tune(ctx, options);
+  const tuning tuned = tune(ctx, options);
   std::vector<std::string> expected = options.only;
   if (TypeParam::memory_space == space::device) expected.emplace_back("sparse products");
   EXPECT_EQ(told, expected);
-  EXPECT_EQ(found.machine.name, machine_name(ctx));
-  ASSERT_EQ(found.matrices.size(), 2U);
-  EXPECT_EQ(found.judged.choices.size(), 2U);
-  for (const measured_matrix& m : found.matrices) {
+  EXPECT_EQ(tuned.machine.name, machine_name(ctx));
+  ASSERT_EQ(tuned.matrices.size(), 2U);
+  EXPECT_EQ(tuned.judged.choices.size(), 2U);
+  for (const measured_matrix& m : tuned.matrices) {
     ASSERT_GT(m.runs.size(), 4U);
     EXPECT_EQ(m.runs[0].what.format, "csr");
     for (const measured_run& run : m.runs) EXPECT_GT(run.seconds, 0);

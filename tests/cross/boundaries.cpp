@@ -27,7 +27,7 @@ triplets one_column(std::int64_t n) {
   m.name = "one column of " + std::to_string(n);
   return m;
 }
-/// n entries at a few coordinates, in turn.
+/// n entries, cycling through a few coordinates.
 triplets repeated(std::int64_t n) {
   triplets m{std::to_string(n) + " entries at few coordinates", 3, 2, {}, {}, {}};
   for (std::int64_t k = 0; k < n; ++k) m.add(k % 3, (k / 3) % 2, static_cast<double>(k % 9));
@@ -56,16 +56,16 @@ TYPED_TEST(Boundaries, Multiply) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(m.cols, 1), u = random_vector<T>(m.rows, 2);
-    const auto x_there = TypeParam::put(x), u_there = TypeParam::put(u);
+    const auto x_on_engine = TypeParam::put(x), u_on_engine = TypeParam::put(u);
     const auto want = expected_product(1, host, false, x);
     auto y = TypeParam::put(all_nan<T>(m.rows));
-    multiply(ctx, a, x_there, y);
+    multiply(ctx, a, x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), want)) << "plain";
     y = TypeParam::put(all_nan<T>(m.rows));
-    multiply(ctx, multiply_inspect(ctx, a, x_there, y), a, x_there, y);
+    multiply(ctx, multiply_inspect(ctx, a, x_on_engine, y), a, x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), want)) << "inspected";
     auto v = TypeParam::put(all_nan<T>(m.cols));
-    multiply(ctx, transposed(a), u_there, v);
+    multiply(ctx, transposed(a), u_on_engine, v);
     EXPECT_TRUE(within(host_vector(v), expected_product(1, host, true, u))) << "transposed";
   });
 }
@@ -78,9 +78,9 @@ TYPED_TEST(Boundaries, MultiplyDense) {
     const block x({m.cols, 5}, 3);
     const auto want = expected_product(1, TypeParam::host_csr(m), false, x);
     for (const layout l : {layout::row_major, layout::column_major}) {
-      const auto x_there = x.put(ctx, l, 0);
+      const auto x_on_engine = x.put(ctx, l, 0);
       auto y = block::nan({m.rows, 5}).put(ctx, l, 0);
-      multiply(ctx, a, x_there.view(), y.view());
+      multiply(ctx, a, x_on_engine.view(), y.view());
       EXPECT_TRUE(within(y.elements(), want));
     }
   });

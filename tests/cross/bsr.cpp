@@ -59,7 +59,7 @@ TYPED_TEST(BsrFew, HoldsTheMatrix) {
   });
 }
 
-/// Places of a block that are no entries meet no Inf and no NaN.
+/// Places of a block without an entry are never multiplied with an Inf or a NaN in x.
 TYPED_TEST(BsrFew, SpecialValues) {
   using T = typename TypeParam::value;
   TestFixture::for_each_sum([&](const auto& host, const auto& m) {
@@ -105,7 +105,7 @@ TYPED_TEST(BsrFew, TakesNewValues) {
   });
 }
 
-/// Blocks that are there are found: by counting, and by the planner from its sample.
+/// A matrix of dense blocks is recognised: by counting, and by the planner from its sample.
 TYPED_TEST(BsrFew, FindsTheSizeOfBlocks) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
@@ -117,9 +117,9 @@ TYPED_TEST(BsrFew, FindsTheSizeOfBlocks) {
         for (std::int64_t e = 0; e < block * block && j >= 0 && j < 240; ++e)
           m.add(i * block + e / block, j * block + e % block, 1.0 + static_cast<double>(e));
     const auto a = TypeParam::put_csr(m);
-    const auto found = to_bsr(ctx, a);
-    EXPECT_EQ(found.block, block);
-    EXPECT_TRUE(found.masks.empty());
+    const auto blocked = to_bsr(ctx, a);
+    EXPECT_EQ(blocked.block, block);
+    EXPECT_TRUE(blocked.masks.empty());
     const auto op = plan(ctx, a);
     bool offered = false;
     for (const plan_candidate& c : op.decision().candidates)
@@ -127,12 +127,13 @@ TYPED_TEST(BsrFew, FindsTheSizeOfBlocks) {
     EXPECT_TRUE(offered) << op.explain();
     const auto x = random_vector<T>(m.cols, 7);
     auto y = TypeParam::put(all_nan<T>(m.rows));
-    multiply(ctx, found, TypeParam::put(x), y);
+    multiply(ctx, blocked, TypeParam::put(x), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, TypeParam::host_csr(m), false, x)));
   }
 }
 
-/// Blocks that turn out to be empty are found when they are made: the next best format it is.
+/// Blocks that are mostly empty are noticed when they are made: the plan takes the next best
+/// format.
 TYPED_TEST(BsrFew, IsLeftWhereBlocksAreEmpty) {
   const auto& ctx = TypeParam::context();
   const auto a = TypeParam::put_csr(battery_matrix("tridiagonal"));

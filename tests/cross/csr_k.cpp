@@ -25,7 +25,7 @@ TYPED_TEST(CsrK, Plain) {
   TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto x = random_vector<T>(m.cols, 1);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     const auto want = expected_product(1, host, false, x);
     for (const int k : {0, 2, 3}) {
       SCOPED_TRACE("k " + std::to_string(k));
@@ -34,7 +34,7 @@ TYPED_TEST(CsrK, Plain) {
       EXPECT_EQ(a.shape(), host.shape());
       EXPECT_EQ(a.size(), host.size());
       auto y = TypeParam::put(all_nan<T>(m.rows));
-      multiply(ctx, a, x_there, y);
+      multiply(ctx, a, x_on_engine, y);
       EXPECT_TRUE(within(host_vector(y), want));
       EXPECT_TRUE(same_matrix(to_csr(ctx, a), host));
     }
@@ -48,20 +48,20 @@ TYPED_TEST(CsrK, ScaledWithAddend) {
     const auto host = TypeParam::host_csr(m);
     const auto a = to_csr_k(ctx, TypeParam::put_csr(m), {.long_row = 40});
     const auto x = random_vector<T>(m.cols, 2), z = random_vector<T>(m.rows, 3);
-    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
+    const auto x_on_engine = TypeParam::put(x), z_on_engine = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(m.rows));
     const double alpha = scalar(0.7), beta = scalar(-1.2);
-    multiply(ctx, scaled(-1.75, a), x_there, scaled(alpha, z_there), y);
+    multiply(ctx, scaled(-1.75, a), x_on_engine, scaled(alpha, z_on_engine), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-1.75, host, false, x, alpha, z)));
-    multiply(ctx, a.view(), scaled(2.5, x_there), z_there, y);
+    multiply(ctx, a.view(), scaled(2.5, x_on_engine), z_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(2.5, host, false, x, 1, z)));
     y = TypeParam::put(z);
-    multiply(ctx, scaled(alpha, a), x_there, scaled(beta, y), y); // the addend is the result
+    multiply(ctx, scaled(alpha, a), x_on_engine, scaled(beta, y), y); // the addend is the result
     EXPECT_TRUE(within(host_vector(y), expected_product(alpha, host, false, x, beta, z)));
     y = TypeParam::put(all_nan<T>(m.rows));
-    multiply(ctx, scaled(2, a), x_there, scaled(0, y), y); // and is not read if beta is 0
+    multiply(ctx, scaled(2, a), x_on_engine, scaled(0, y), y); // and is not read if beta is 0
     EXPECT_TRUE(within(host_vector(y), expected_product(2, host, false, x)));
-    EXPECT_TRUE(same(host_vector(x_there), x));
+    EXPECT_TRUE(same(host_vector(x_on_engine), x));
     EXPECT_TRUE(same_matrix(to_csr(ctx, a), host));
   });
 }
@@ -112,9 +112,9 @@ TYPED_TEST(CsrKGroups, AnySizesAndThresholds) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   TypeParam::for_each_sum([&](const triplets& m) {
-    const auto there = TypeParam::put_csr(m);
+    const auto on_engine = TypeParam::put_csr(m);
     const auto x = random_vector<T>(m.cols, 8), z = random_vector<T>(m.rows, 9);
-    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
+    const auto x_on_engine = TypeParam::put(x), z_on_engine = TypeParam::put(z);
     const auto want = expected_product(1.5, TypeParam::host_csr(m), false, x, -0.5, z);
     for (const std::int64_t long_row : {std::int64_t{0}, std::int64_t{1}, std::int64_t{30}, never})
       for (const csr_k_options& o :
@@ -123,10 +123,10 @@ TYPED_TEST(CsrKGroups, AnySizesAndThresholds) {
             csr_k_options{3, 3, 5, long_row}, csr_k_options{3, 100, 40, long_row},
             csr_k_options{3, 9, 0, long_row}, csr_k_options{3, 0, 30, long_row}}) {
         SCOPED_TRACE(text(o));
-        const auto a = to_csr_k(ctx, there, o);
+        const auto a = to_csr_k(ctx, on_engine, o);
         ASSERT_NO_THROW(check(ctx, a));
         auto y = TypeParam::put(all_nan<T>(m.rows));
-        multiply(ctx, scaled(1.5, a), x_there, scaled(-0.5, z_there), y);
+        multiply(ctx, scaled(1.5, a), x_on_engine, scaled(-0.5, z_on_engine), y);
         ASSERT_TRUE(within(host_vector(y), want));
       }
   });
@@ -168,17 +168,17 @@ TYPED_TEST(CsrKGroups, TheSameBitsAgainAndAgain) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   TypeParam::for_each_matrix([&](const triplets& m) {
-    const auto there = TypeParam::put_csr(m);
+    const auto on_engine = TypeParam::put_csr(m);
     const auto x = TypeParam::put(random_vector<T>(m.cols, 11));
     for (const csr_k_options& o :
          {csr_k_options{2, 10, 0, 50}, csr_k_options{3, 4, 3, 0}, csr_k_options{}}) {
       SCOPED_TRACE(text(o));
-      const auto a = to_csr_k(ctx, there, o);
+      const auto a = to_csr_k(ctx, on_engine, o);
       auto first = TypeParam::put(all_nan<T>(m.rows));
       multiply(ctx, a, x, first);
       for (int times = 0; times < 4; ++times) {
         auto y = TypeParam::put(all_nan<T>(m.rows));
-        multiply(ctx, times % 2 == 0 ? copy_to(ctx, a) : to_csr_k(ctx, there, o), x, y);
+        multiply(ctx, times % 2 == 0 ? copy_to(ctx, a) : to_csr_k(ctx, on_engine, o), x, y);
         EXPECT_TRUE(same(host_vector(y), host_vector(first)));
       }
     }
@@ -253,10 +253,10 @@ TYPED_TEST(CsrKGroups, OfAnOrdering) {
         EXPECT_EQ(a.grouping().k, static_cast<int>(sizes.size()) + 1);
         EXPECT_NO_THROW(check(host_ctx, a));
         EXPECT_TRUE(same(host_vector(a.view().super_rows()), host_vector(ordering.starts[0])));
-        const auto there = copy_to(ctx, a);
+        const auto on_engine = copy_to(ctx, a);
         const auto x = random_vector<T>(rows.shape().col, 14);
         auto y = TypeParam::put(all_nan<T>(rows.shape().row));
-        multiply(ctx, there, TypeParam::put(x), y);
+        multiply(ctx, on_engine, TypeParam::put(x), y);
         EXPECT_TRUE(within(host_vector(y), expected_product(1, permuted, false, x)));
       }
   });

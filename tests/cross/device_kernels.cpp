@@ -14,9 +14,9 @@ protected:
                                          C::memory_space>;
 
   static spmv_kernel chosen(const operation_info_t& info) {
-    const auto* found = dynamic_cast<const inspection*>(info.found());
-    EXPECT_NE(found, nullptr);
-    return found != nullptr ? found->kernel : spmv_kernel{};
+    const auto* inspected = dynamic_cast<const inspection*>(info.found());
+    EXPECT_NE(inspected, nullptr);
+    return inspected != nullptr ? inspected->kernel : spmv_kernel{};
   }
   /// An inspection that says: so many lanes per row.
   template <class A> static operation_info_t forced(const A& a, int lanes) {
@@ -34,13 +34,13 @@ TYPED_TEST(DeviceSpmv, LanesForced) {
   TypeParam::for_each_sum([&](const triplets& m) {
     const auto a = TypeParam::put_csr(m);
     const auto x = special_vector<T>(m.cols, 1), z = random_vector<T>(m.rows, 2);
-    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
+    const auto x_on_engine = TypeParam::put(x), z_on_engine = TypeParam::put(z);
     const auto want = expected_product(1.5, TypeParam::host_csr(m), false, x, -0.5, z);
     for (const int lanes : {1, 2, 4, 8, 16, 32}) {
       SCOPED_TRACE(std::to_string(lanes) + " lanes");
       auto y = TypeParam::put(all_nan<T>(m.rows));
-      multiply(ctx, TestFixture::forced(a, lanes), scaled(1.5, a), x_there, scaled(-0.5, z_there),
-               y);
+      multiply(ctx, TestFixture::forced(a, lanes), scaled(1.5, a), x_on_engine,
+               scaled(-0.5, z_on_engine), y);
       EXPECT_TRUE(within(host_vector(y), want));
     }
   });
@@ -66,10 +66,10 @@ TYPED_TEST(DeviceSpmv, EachIsChosen) {
     SCOPED_TRACE(std::string(TypeParam::engine::name) + ": " + m.name);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(m.cols, 3);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     auto y = TypeParam::put(all_nan<T>(m.rows));
-    const auto info = multiply_inspect(ctx, a, x_there, y);
-    multiply(ctx, info, a, x_there, y);
+    const auto info = multiply_inspect(ctx, a, x_on_engine, y);
+    multiply(ctx, info, a, x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, TypeParam::host_csr(m), false, x)));
     if (m.rows == 0) continue; // nothing was looked at
     methods.insert(TestFixture::chosen(info).method);
@@ -93,7 +93,7 @@ TYPED_TEST(DevicePackedCsr, Forced) {
     const auto packed = to_packed_csr(ctx, TypeParam::put_csr(m));
     const auto v = packed.view();
     const auto x = special_vector<T>(m.cols, 10);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     const auto want = expected_product(1, host, false, x);
     for (const int lanes : {0, 1, 2, 4, 8, 16, 32}) { // 0: split tiles, found in the call
       SCOPED_TRACE(std::to_string(lanes) + " lanes");
@@ -103,7 +103,7 @@ TYPED_TEST(DevicePackedCsr, Forced) {
                                                          v.chunks(), v.columns(), v.shape(),
                                                          v.size(), v.order(), &schedule);
       auto y = TypeParam::put(all_nan<T>(m.rows));
-      multiply(ctx, forced, x_there, y);
+      multiply(ctx, forced, x_on_engine, y);
       EXPECT_TRUE(within(host_vector(y), want));
     }
   });

@@ -5,8 +5,8 @@
 namespace lacuna::test {
 namespace {
 
-/// Thresholds that lead rows to every part: all in slices, in order and by length; several lanes a
-/// row; long rows from 1 entry on, in one piece and in many; columns packed and not.
+/// Thresholds that lead rows to every part: all in slices, in order and by length; several lanes
+/// per row; long rows from 1 entry on, in one piece and in many; columns packed and not.
 const ell_csr_options thresholds[] = {
     {},
     {.long_row = ell_csr_options::none, .lane_entries = ell_csr_options::none, .window = 1},
@@ -52,19 +52,19 @@ TYPED_TEST(EllCsr, IsMadeAsByOneThreadOfTheHost) {
   TypeParam::for_each_matrix([&](const triplets& m) {
     for (const auto& options : thresholds) {
       const host_context host({1});
-      const auto here = to_ell_csr(host, TypeParam::host_csr(m), options);
-      const auto there =
+      const auto on_host = to_ell_csr(host, TypeParam::host_csr(m), options);
+      const auto on_engine =
           copy_to(host, to_ell_csr(TypeParam::context(), TypeParam::put_csr(m), options));
       const auto same_bytes = [](const auto& a, const auto& b) {
         return a.bytes() == b.bytes() &&
                (a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
       };
-      EXPECT_TRUE(same_bytes(here.slices, there.slices));
-      EXPECT_TRUE(same_bytes(here.columns, there.columns));
-      EXPECT_TRUE(same_bytes(here.values, there.values));
-      EXPECT_TRUE(same_bytes(here.rows, there.rows));
-      EXPECT_EQ(here.pieces.size(), there.pieces.size());
-      EXPECT_EQ(here.even.width, there.even.width);
+      EXPECT_TRUE(same_bytes(on_host.slices, on_engine.slices));
+      EXPECT_TRUE(same_bytes(on_host.columns, on_engine.columns));
+      EXPECT_TRUE(same_bytes(on_host.values, on_engine.values));
+      EXPECT_TRUE(same_bytes(on_host.rows, on_engine.rows));
+      EXPECT_EQ(on_host.pieces.size(), on_engine.pieces.size());
+      EXPECT_EQ(on_host.even.width, on_engine.even.width);
     }
   });
 }
@@ -74,15 +74,15 @@ TYPED_TEST(EllCsr, Multiplies) {
   const auto& ctx = TypeParam::context();
   TestFixture::for_each_sum([&](const auto& host, const auto& e) {
     const auto x = random_vector<T>(host.shape().col, 1), z = random_vector<T>(host.shape().row, 2);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, e, x_there, y);
+    multiply(ctx, e, x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
     const auto once = host_vector(y);
-    multiply(ctx, e, x_there, y);
+    multiply(ctx, e, x_on_engine, y);
     EXPECT_TRUE(same(host_vector(y), once));
     y = TypeParam::put(z);
-    multiply(ctx, scaled(-1.5, e), x_there, scaled(0.25, y), y);
+    multiply(ctx, scaled(-1.5, e), x_on_engine, scaled(0.25, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, host, false, x, 0.25, z)));
   });
 }
@@ -108,9 +108,9 @@ TYPED_TEST(EllCsr, SeveralColumns) {
       const block x({host.shape().col, 5}, 4), z({host.shape().row, 5}, 5);
       const auto want = expected_product(2, host, false, x, -1, &z);
       for (const layout order : {layout::row_major, layout::column_major}) {
-        const auto x_there = x.put(ctx, order, 3);
+        const auto x_on_engine = x.put(ctx, order, 3);
         auto y = z.put(ctx, order, 2);
-        multiply(ctx, scaled(2, e), x_there.view(), scaled(-1, y.view()), y.view());
+        multiply(ctx, scaled(2, e), x_on_engine.view(), scaled(-1, y.view()), y.view());
         EXPECT_TRUE(within(y.elements(), want));
         EXPECT_TRUE(y.gaps_untouched());
       }
@@ -185,10 +185,10 @@ TYPED_TEST(EllCsr, EachWidthAndPacking) {
                                                            {70'000, packing::full}};
   TypeParam::for_each_value_kind([&] {
     const auto x = special_vector<T>(700'000, 9);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     const auto expect_product = [&](const triplets& m, const auto& e) {
       auto y = TypeParam::put(all_nan<T>(m.rows));
-      multiply(ctx, e, x_there, y);
+      multiply(ctx, e, x_on_engine, y);
       EXPECT_TRUE(within(host_vector(y), expected_product(1, TypeParam::host_csr(m), false, x)));
     };
     for (std::int64_t width = 1; width <= 10; ++width)

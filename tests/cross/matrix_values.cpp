@@ -70,14 +70,14 @@ TYPED_TEST(MatrixValues, CopyTo) {
     EXPECT_EQ(back.order(), host.order());
 
     const auto columns = make_csc<T, I, O>(m);
-    const auto columns_there = copy_to(ctx, columns.view());
-    EXPECT_TRUE(same_matrix(columns_there, columns));
-    EXPECT_EQ(columns_there.order(), columns.order());
-    EXPECT_EQ(columns_there.shape(), columns.shape());
+    const auto columns_on_engine = copy_to(ctx, columns.view());
+    EXPECT_TRUE(same_matrix(columns_on_engine, columns));
+    EXPECT_EQ(columns_on_engine.order(), columns.order());
+    EXPECT_EQ(columns_on_engine.shape(), columns.shape());
     const auto triples = make_coo<T, I, O>(m);
-    const auto triples_there = copy_to(ctx, triples.view());
-    EXPECT_TRUE(same_matrix(triples_there, triples));
-    EXPECT_EQ(triples_there.order(), triples.order());
+    const auto triples_on_engine = copy_to(ctx, triples.view());
+    EXPECT_TRUE(same_matrix(triples_on_engine, triples));
+    EXPECT_EQ(triples_on_engine.order(), triples.order());
   });
 }
 

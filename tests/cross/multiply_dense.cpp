@@ -49,9 +49,9 @@ TYPED_TEST(MultiplyDense, Plain) {
     const auto want = expected_product(1, host, false, x);
     for (const auto& [x_layout, y_layout, gap] : arrangements) {
       SCOPED_TRACE(describe(x_layout, y_layout, gap));
-      const auto x_there = x.put(ctx, x_layout, gap);
+      const auto x_on_engine = x.put(ctx, x_layout, gap);
       auto y = block::nan({host.shape().row, columns}).put(ctx, y_layout, gap + (gap != 0));
-      multiply(ctx, a, x_there.view(), y.view());
+      multiply(ctx, a, x_on_engine.view(), y.view());
       EXPECT_TRUE(within(y.elements(), want));
       EXPECT_TRUE(y.gaps_untouched());
     }
@@ -66,15 +66,16 @@ TYPED_TEST(MultiplyDense, ScaledWithAddend) {
     const auto want = expected_product(-1.5, host, false, x, 0.25, &z);
     for (const auto& [x_layout, y_layout, gap] : arrangements) {
       SCOPED_TRACE(describe(x_layout, y_layout, gap));
-      const auto x_there = x.put(ctx, x_layout, gap);
+      const auto x_on_engine = x.put(ctx, x_layout, gap);
       auto y = z.put(ctx, y_layout, gap);
-      multiply(ctx, scaled(-1.5, a), x_there.view(), scaled(0.25, y.view()), y.view());
+      multiply(ctx, scaled(-1.5, a), x_on_engine.view(), scaled(0.25, y.view()), y.view());
       EXPECT_TRUE(within(y.elements(), want)) << "addend is the result";
       EXPECT_TRUE(y.gaps_untouched());
       // An addend of the other layout.
-      const auto z_there = z.put(ctx, x_layout, 2 * gap);
+      const auto z_on_engine = z.put(ctx, x_layout, 2 * gap);
       y = block::nan({host.shape().row, columns}).put(ctx, y_layout, gap);
-      multiply(ctx, a, scaled(-1.5, x_there.view()), scaled(0.25, z_there.view()), y.view());
+      multiply(ctx, a, scaled(-1.5, x_on_engine.view()), scaled(0.25, z_on_engine.view()),
+               y.view());
       EXPECT_TRUE(within(y.elements(), want)) << "addend apart";
       EXPECT_TRUE(y.gaps_untouched());
     }
@@ -90,14 +91,15 @@ TYPED_TEST(MultiplyDense, Transposed) {
     const auto want = expected_product(2, host, true, x, -1, &z);
     for (const auto& [x_layout, y_layout, gap] : arrangements) {
       SCOPED_TRACE(describe(x_layout, y_layout, gap));
-      const auto x_there = x.put(ctx, x_layout, gap);
+      const auto x_on_engine = x.put(ctx, x_layout, gap);
       auto y = z.put(ctx, y_layout, gap);
-      multiply(ctx, scaled(2, transposed(a)), x_there.view(), scaled(-1, y.view()), y.view());
+      multiply(ctx, scaled(2, transposed(a)), x_on_engine.view(), scaled(-1, y.view()), y.view());
       EXPECT_TRUE(within(y.elements(), want));
       EXPECT_TRUE(y.gaps_untouched());
       y = z.put(ctx, y_layout, gap);
-      const auto info = multiply_inspect(ctx, transposed(a), x_there.view(), y.view());
-      multiply(ctx, info, scaled(2, transposed(a)), x_there.view(), scaled(-1, y.view()), y.view());
+      const auto info = multiply_inspect(ctx, transposed(a), x_on_engine.view(), y.view());
+      multiply(ctx, info, scaled(2, transposed(a)), x_on_engine.view(), scaled(-1, y.view()),
+               y.view());
       EXPECT_TRUE(within(y.elements(), want)) << "inspected";
       EXPECT_TRUE(y.gaps_untouched());
     }
@@ -110,10 +112,10 @@ TYPED_TEST(MultiplyDense, Inspected) {
   constexpr std::int64_t few[] = {1, 6, 32};
   TestFixture::for_each_case(few, [&](const auto& host, const auto& a, std::int64_t columns) {
     const block x({host.shape().col, columns}, 6);
-    const auto x_there = x.put(ctx, layout::row_major, 0);
+    const auto x_on_engine = x.put(ctx, layout::row_major, 0);
     auto y = block::nan({host.shape().row, columns}).put(ctx, layout::row_major, 0);
-    const auto info = multiply_inspect(ctx, a, x_there.view(), y.view());
-    multiply(ctx, info, a, x_there.view(), y.view());
+    const auto info = multiply_inspect(ctx, a, x_on_engine.view(), y.view());
+    multiply(ctx, info, a, x_on_engine.view(), y.view());
     EXPECT_TRUE(within(y.elements(), expected_product(1, host, false, x)));
   });
 }
@@ -124,9 +126,9 @@ TYPED_TEST(MultiplyDense, Csc) {
   TypeParam::for_each_sum([&](const triplets& m) {
     if (!affordable(m, 9)) return;
     const block x({m.cols, 9}, 7);
-    const auto x_there = x.put(ctx, layout::row_major, 0);
+    const auto x_on_engine = x.put(ctx, layout::row_major, 0);
     auto y = block::nan({m.rows, 9}).put(ctx, layout::row_major, 0);
-    multiply(ctx, TypeParam::put_csc(m), x_there.view(), y.view());
+    multiply(ctx, TypeParam::put_csc(m), x_on_engine.view(), y.view());
     EXPECT_TRUE(within(y.elements(), expected_product(1, TypeParam::host_csr(m), false, x)));
   });
 }
@@ -140,9 +142,9 @@ TYPED_TEST(MultiplyDenseFew, SpecialValuesInX) {
     const auto want = expected_product(1, host, false, x);
     for (const auto& [x_layout, y_layout, gap] : arrangements) {
       SCOPED_TRACE(describe(x_layout, y_layout, gap));
-      const auto x_there = x.put(ctx, x_layout, gap);
+      const auto x_on_engine = x.put(ctx, x_layout, gap);
       auto y = block::nan({host.shape().row, columns}).put(ctx, y_layout, gap);
-      multiply(ctx, a, x_there.view(), y.view());
+      multiply(ctx, a, x_on_engine.view(), y.view());
       EXPECT_TRUE(within(y.elements(), want));
     }
   });

@@ -31,16 +31,16 @@ TYPED_TEST(MultiplyTransposed, ScaledWithAddend) {
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().row, 2);
     const auto z = random_vector<T>(host.shape().col, 3);
-    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
+    const auto x_on_engine = TypeParam::put(x), z_on_engine = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().col));
     const double beta = scalar(-0.4);
-    multiply(ctx, scaled(1.5, transposed(a)), x_there, scaled(beta, z_there), y);
+    multiply(ctx, scaled(1.5, transposed(a)), x_on_engine, scaled(beta, z_on_engine), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, beta, z)));
     y = TypeParam::put(z);
-    multiply(ctx, transposed(scaled(1.5, a)), x_there, scaled(beta, y), y);
+    multiply(ctx, transposed(scaled(1.5, a)), x_on_engine, scaled(beta, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, true, x, beta, z)));
     y = TypeParam::put(all_nan<T>(host.shape().col));
-    multiply(ctx, transposed(a), scaled(-3, x_there), scaled(0, y), y);
+    multiply(ctx, transposed(a), scaled(-3, x_on_engine), scaled(0, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-3, host, true, x)));
   });
 }
@@ -53,16 +53,16 @@ TYPED_TEST(MultiplyTransposed, Inspected) {
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().row, 4);
     const auto z = random_vector<T>(host.shape().col, 5);
-    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
+    const auto x_on_engine = TypeParam::put(x), z_on_engine = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().col));
-    const auto info = multiply_inspect(ctx, transposed(a), x_there, y);
+    const auto info = multiply_inspect(ctx, transposed(a), x_on_engine, y);
     EXPECT_EQ(info.shape().row, host.shape().col);
     EXPECT_EQ(info.shape().col, host.shape().row);
     EXPECT_GE(info.bytes(), a.colind().size() * sizeof(typename TypeParam::index));
-    multiply(ctx, info, transposed(a), x_there, y);
+    multiply(ctx, info, transposed(a), x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, true, x)));
     const double alpha = scalar(0.6);
-    multiply(ctx, info, scaled(alpha, transposed(a)), x_there, scaled(2, z_there), y);
+    multiply(ctx, info, scaled(alpha, transposed(a)), x_on_engine, scaled(2, z_on_engine), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(alpha, host, true, x, 2, z)));
   });
 }
@@ -75,12 +75,12 @@ TYPED_TEST(MultiplyTransposedFew, SpecialValuesInX) {
     const auto a = TypeParam::put_csr(m);
     const auto x = special_vector<T>(host.shape().row, 6);
     const auto z = special_vector<T>(host.shape().col, 7);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     auto y = TypeParam::put(z);
-    multiply(ctx, transposed(a), x_there, scaled(0.5, y), y);
+    multiply(ctx, transposed(a), x_on_engine, scaled(0.5, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, true, x, 0.5, z)));
-    const auto info = multiply_inspect(ctx, transposed(a), x_there, y);
-    multiply(ctx, info, transposed(a), x_there, y);
+    const auto info = multiply_inspect(ctx, transposed(a), x_on_engine, y);
+    multiply(ctx, info, transposed(a), x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, true, x)));
   });
 }
@@ -107,13 +107,13 @@ TYPED_TEST(MultiplyTransposed, Csc) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csc(m);
     const auto x = random_vector<T>(host.shape().col, 9);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, a, x_there, y);
+    multiply(ctx, a, x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
     y = TypeParam::put(all_nan<T>(host.shape().row));
-    const auto info = multiply_inspect(ctx, a, x_there, y);
-    multiply(ctx, info, scaled(-2, a), x_there, y);
+    const auto info = multiply_inspect(ctx, a, x_on_engine, y);
+    multiply(ctx, info, scaled(-2, a), x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-2, host, false, x)));
 
     const auto u = random_vector<T>(host.shape().row, 10);
@@ -130,16 +130,17 @@ TYPED_TEST(MultiplyTransposedFew, AnInspectionSeesChangedValues) {
   TypeParam::for_each_matrix([&](const triplets& m) {
     auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(m.rows, 1);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     auto y = TypeParam::put(all_nan<T>(m.cols));
-    const auto info = multiply_inspect(ctx, transposed(a), x_there, y);
-    const auto promised = multiply_inspect(ctx, transposed(a), x_there, y, {.values_stay = true});
-    multiply(ctx, info, transposed(a), x_there, y);
+    const auto info = multiply_inspect(ctx, transposed(a), x_on_engine, y);
+    const auto promised =
+        multiply_inspect(ctx, transposed(a), x_on_engine, y, {.values_stay = true});
+    multiply(ctx, info, transposed(a), x_on_engine, y);
     const auto fetched = host_vector(y);
-    multiply(ctx, promised, transposed(a), x_there, y);
+    multiply(ctx, promised, transposed(a), x_on_engine, y);
     EXPECT_TRUE(same(host_vector(y), fetched)); // the same sums in the same order
     scale(ctx, 4, a);
-    multiply(ctx, info, transposed(a), x_there, y);
+    multiply(ctx, info, transposed(a), x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(4, TypeParam::host_csr(m), true, x)));
   });
 }

@@ -29,15 +29,15 @@ TYPED_TEST(MultiplyVector, Inspected) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().col, 2);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
-    const auto info = multiply_inspect(ctx, a, x_there, y);
+    const auto info = multiply_inspect(ctx, a, x_on_engine, y);
     EXPECT_FALSE(info.explain().empty());
-    multiply(ctx, info, a, x_there, y);
+    multiply(ctx, info, a, x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
     const auto z = random_vector<T>(host.shape().row, 12);
     y = TypeParam::put(z);
-    multiply(ctx, info, scaled(-2, a), x_there, scaled(0.5, y), y);
+    multiply(ctx, info, scaled(-2, a), x_on_engine, scaled(0.5, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-2, host, false, x, 0.5, z)));
   });
 }
@@ -50,19 +50,19 @@ TYPED_TEST(MultiplyVector, ScaledWithAddend) {
     const auto a = TypeParam::put_csr(m);
     const auto x = random_vector<T>(host.shape().col, 3);
     const auto z = random_vector<T>(host.shape().row, 4);
-    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
+    const auto x_on_engine = TypeParam::put(x), z_on_engine = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
     const double beta = scalar(0.3);
-    multiply(ctx, scaled(-1.75, a), x_there, scaled(beta, z_there), y);
+    multiply(ctx, scaled(-1.75, a), x_on_engine, scaled(beta, z_on_engine), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-1.75, host, false, x, beta, z)));
-    multiply(ctx, a, scaled(2.5, x_there), z_there, y); // beta 1
+    multiply(ctx, a, scaled(2.5, x_on_engine), z_on_engine, y); // beta 1
     EXPECT_TRUE(within(host_vector(y), expected_product(2.5, host, false, x, 1, z)));
-    multiply(ctx, scaled(3, a), scaled(0.5, x_there), y);
+    multiply(ctx, scaled(3, a), scaled(0.5, x_on_engine), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1.5, host, false, x)));
-    multiply(ctx, scaled(2, scaled(2, a)), x_there, y);
+    multiply(ctx, scaled(2, scaled(2, a)), x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(4, host, false, x)));
-    EXPECT_TRUE(same(host_vector(x_there), x));
-    EXPECT_TRUE(same(host_vector(z_there), z));
+    EXPECT_TRUE(same(host_vector(x_on_engine), x));
+    EXPECT_TRUE(same(host_vector(z_on_engine), z));
   });
 }
 
@@ -102,12 +102,12 @@ TYPED_TEST(MultiplyVectorFew, SpecialValuesInX) {
     const auto a = TypeParam::put_csr(m);
     const auto x = special_vector<T>(host.shape().col, 8);
     const auto z = special_vector<T>(host.shape().row, 9);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     auto y = TypeParam::put(z);
-    multiply(ctx, a, x_there, y);
+    multiply(ctx, a, x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
-    const auto info = multiply_inspect(ctx, a, x_there, y);
-    multiply(ctx, info, a, x_there, TypeParam::put(z), y);
+    const auto info = multiply_inspect(ctx, a, x_on_engine, y);
+    multiply(ctx, info, a, x_on_engine, TypeParam::put(z), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x, 1, z)));
   });
 }

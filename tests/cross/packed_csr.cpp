@@ -25,7 +25,7 @@ triplets spread(const char* name, std::int64_t rows, std::int64_t cols, std::int
             random.value());
   return m;
 }
-/// Chunks of 1, 2 and 4 bytes a column alone and mixed, with rows that end in the same chunk, at
+/// Chunks of 1, 2 and 4 bytes per column alone and mixed, with rows that end in the same chunk, at
 /// its end or some chunks later.
 std::vector<triplets> chunk_matrices() {
   std::vector<triplets> result{
@@ -80,19 +80,19 @@ TYPED_TEST(PackedCsr, CopiesAreTheSame) {
   const auto& ctx = TypeParam::context();
   const host_context host_ctx({1});
   TestFixture::for_each_packed([&](const auto& host, const auto&, const auto& packed) {
-    const auto there = copy_to(host_ctx, packed);
-    EXPECT_TRUE(same_matrix(to_csr(host_ctx, there), host));
+    const auto on_host = copy_to(host_ctx, packed);
+    EXPECT_TRUE(same_matrix(to_csr(host_ctx, on_host), host));
     // Made by one thread of the host and carried over: the same chunks, byte for byte.
     const auto made_here = to_packed_csr(host_ctx, host);
     const auto carried = copy_to(ctx, made_here);
     EXPECT_EQ(host_vector(carried.view().columns()), host_vector(packed.view().columns()));
     EXPECT_EQ(carried.bytes(), packed.bytes());
     const auto x = random_vector<typename TypeParam::value>(host.shape().col, 1);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     auto y = TypeParam::put(random_vector<typename TypeParam::value>(host.shape().row, 2));
     auto z = copy_to(ctx, y);
-    multiply(ctx, packed, x_there, y);
-    multiply(ctx, carried, x_there, z);
+    multiply(ctx, packed, x_on_engine, y);
+    multiply(ctx, carried, x_on_engine, z);
     EXPECT_TRUE(same(same_nan(host_vector(z)), same_nan(host_vector(y))));
   });
 }
@@ -129,17 +129,17 @@ TYPED_TEST(PackedCsr, ScaledWithAddend) {
   TestFixture::for_each_sum([&](const auto& host, const auto&, const auto& packed) {
     const auto x = random_vector<T>(host.shape().col, 3);
     const auto z = random_vector<T>(host.shape().row, 4);
-    const auto x_there = TypeParam::put(x), z_there = TypeParam::put(z);
+    const auto x_on_engine = TypeParam::put(x), z_on_engine = TypeParam::put(z);
     auto y = TypeParam::put(all_nan<T>(host.shape().row));
     const double alpha = scalar(0.7), beta = scalar(-1.2);
-    multiply(ctx, scaled(-1.75, packed), x_there, scaled(alpha, z_there), y);
+    multiply(ctx, scaled(-1.75, packed), x_on_engine, scaled(alpha, z_on_engine), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-1.75, host, false, x, alpha, z)));
     y = TypeParam::put(z);
-    multiply(ctx, scaled(alpha, packed), x_there, scaled(beta, y), y);
+    multiply(ctx, scaled(alpha, packed), x_on_engine, scaled(beta, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(alpha, host, false, x, beta, z)))
         << "addend is the result";
     y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, scaled(2, packed), x_there, scaled(0, y), y);
+    multiply(ctx, scaled(2, packed), x_on_engine, scaled(0, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(2, host, false, x)))
         << "beta is 0, the addend NaN";
   });
@@ -180,15 +180,16 @@ TYPED_TEST(PackedCsr, SeveralColumns) {
       const auto plain = expected_product(1, host, false, x);
       for (const auto& [x_layout, z_layout, y_layout, gap] : arrangements) {
         SCOPED_TRACE(std::to_string(columns) + " columns, " + describe(x_layout, y_layout, gap));
-        const auto x_there = x.put(ctx, x_layout, gap);
-        const auto z_there = z.put(ctx, z_layout, 2 * gap);
+        const auto x_on_engine = x.put(ctx, x_layout, gap);
+        const auto z_on_engine = z.put(ctx, z_layout, 2 * gap);
         auto y = block::nan({host.shape().row, columns}).put(ctx, y_layout, gap);
-        multiply(ctx, packed, x_there.view(), y.view());
+        multiply(ctx, packed, x_on_engine.view(), y.view());
         EXPECT_TRUE(within(y.elements(), plain));
-        multiply(ctx, scaled(-1.5, packed), x_there.view(), scaled(0.25, z_there.view()), y.view());
+        multiply(ctx, scaled(-1.5, packed), x_on_engine.view(), scaled(0.25, z_on_engine.view()),
+                 y.view());
         EXPECT_TRUE(within(y.elements(), want));
         y = z.put(ctx, y_layout, gap);
-        multiply(ctx, scaled(-1.5, packed), x_there.view(), scaled(0.25, y.view()), y.view());
+        multiply(ctx, scaled(-1.5, packed), x_on_engine.view(), scaled(0.25, y.view()), y.view());
         EXPECT_TRUE(within(y.elements(), want)) << "addend is the result";
         EXPECT_TRUE(y.gaps_untouched());
       }
@@ -268,12 +269,12 @@ TYPED_TEST(PackedCsrRows, ManyEvenRows) {
     const auto a = TypeParam::put_csr(m);
     const auto packed = to_packed_csr(ctx, a);
     const auto x = random_vector<T>(m.cols, 11);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     auto y = TypeParam::put(all_nan<T>(m.rows)), of_csr = TypeParam::put(all_nan<T>(m.rows));
-    multiply(ctx, packed, x_there, y);
+    multiply(ctx, packed, x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, TypeParam::host_csr(m), false, x)));
-    const auto info = multiply_inspect(ctx, a, x_there, of_csr);
-    multiply(ctx, info, a, x_there, of_csr);
+    const auto info = multiply_inspect(ctx, a, x_on_engine, of_csr);
+    multiply(ctx, info, a, x_on_engine, of_csr);
     EXPECT_TRUE(same(host_vector(y), host_vector(of_csr)));
     if (TypeParam::memory_space == space::host) break; // nothing to choose there
   }

@@ -14,12 +14,12 @@ protected:
     using T = typename C::value;
     const auto [rows, cols] = host.shape();
     const auto x = random_vector<T>(cols, seed), z = random_vector<T>(rows, seed + 1);
-    const auto x_there = C::put(x);
+    const auto x_on_engine = C::put(x);
     auto y = C::put(all_nan<T>(rows));
-    op.multiply(x_there, y);
+    op.multiply(x_on_engine, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
     y = C::put(z);
-    op.multiply(-1.5, x_there, 0.5, y);
+    op.multiply(-1.5, x_on_engine, 0.5, y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, host, false, x, 0.5, z)));
     auto across = C::put(x);
     op.multiply_transposed(2, C::put(z), -1, across);
@@ -128,9 +128,9 @@ TYPED_TEST(Plan, SeveralVectors) {
       const auto op = plan(ctx, a, hints);
       const block x({host.shape().col, 3}, 5), z({host.shape().row, 3}, 6);
       for (const layout order : {layout::row_major, layout::column_major}) {
-        const auto x_there = x.put(ctx, order, 1);
+        const auto x_on_engine = x.put(ctx, order, 1);
         auto y = z.put(ctx, order, 2);
-        op.multiply(3, x_there.view(), 2, y.view());
+        op.multiply(3, x_on_engine.view(), 2, y.view());
         EXPECT_TRUE(within(y.elements(), expected_product(3, host, false, x, 2, &z)));
         EXPECT_TRUE(y.gaps_untouched());
       }

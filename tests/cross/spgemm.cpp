@@ -187,18 +187,18 @@ TYPED_TEST(SpGEMMFew, HugeRowsAreShared) {
       SCOPED_TRACE(name);
       const triplets& m = battery_matrix(name);
       const auto b = random_matrix(m.cols, 100'000, 2, 11);
-      const auto a_there = TypeParam::put_csr(m), b_there = TypeParam::put_csr(b);
-      const auto c = multiply(ctx, a_there, b_there);
+      const auto a_on_engine = TypeParam::put_csr(m), b_on_engine = TypeParam::put_csr(b);
+      const auto c = multiply(ctx, a_on_engine, b_on_engine);
       EXPECT_NO_THROW(check(ctx, c));
       EXPECT_TRUE(is_product(c, expected_sparse(TypeParam::host_csr(m), TypeParam::host_csr(b))));
-      auto info = multiply_compute(ctx, a_there, b_there);
+      auto info = multiply_compute(ctx, a_on_engine, b_on_engine);
       auto d = copy_to(ctx, c);
       for (const bool again : {false, true}) {
         fill(ctx, -7, d.values());
         if (again)
-          multiply_refill(ctx, info, a_there, b_there, d);
+          multiply_refill(ctx, info, a_on_engine, b_on_engine, d);
         else
-          multiply_fill(ctx, info, a_there, b_there, d);
+          multiply_fill(ctx, info, a_on_engine, b_on_engine, d);
         EXPECT_TRUE(same_matrix(d, copy_to(default_context<space::host>(), c)));
       }
     }

@@ -43,9 +43,9 @@ TYPED_TEST(SpGEMMPhases, ComputeFillRefill) {
   TypeParam::for_each_matrix([&](const triplets& m) {
     const auto b = random_matrix(m.cols, 400, 2, 1);
     if (product_count(m, b) > 400'000) return;
-    const auto a_there = TypeParam::put_csr(m), b_there = TypeParam::put_csr(b);
-    const auto want = copy_to(host(), multiply(ctx, scaled(2, a_there), b_there));
-    const auto info = multiply_compute(ctx, a_there, b_there);
+    const auto a_on_engine = TypeParam::put_csr(m), b_on_engine = TypeParam::put_csr(b);
+    const auto want = copy_to(host(), multiply(ctx, scaled(2, a_on_engine), b_on_engine));
+    const auto info = multiply_compute(ctx, a_on_engine, b_on_engine);
     EXPECT_EQ(info.shape(), (index<std::int64_t>{want.shape().row, want.shape().col}));
     EXPECT_EQ(info.nnz(), want.size());
     EXPECT_EQ(info.result_shape(), info.shape());
@@ -53,7 +53,7 @@ TYPED_TEST(SpGEMMPhases, ComputeFillRefill) {
     EXPECT_GT(info.bytes(), 0U);
     EXPECT_NE(info.explain().find(std::to_string(want.size())), std::string::npos);
     auto c = spoilt<TypeParam>(ctx, info);
-    multiply_fill(ctx, info, scaled(2, a_there), b_there, c);
+    multiply_fill(ctx, info, scaled(2, a_on_engine), b_on_engine, c);
     EXPECT_TRUE(same_matrix(c, want));
     EXPECT_EQ(c.order(), (facts{true, true}));
 
@@ -64,20 +64,20 @@ TYPED_TEST(SpGEMMPhases, ComputeFillRefill) {
     fill(ctx, -7, c.values());
     multiply_refill(ctx, info, a2, scaled(-1, b2), c);
     EXPECT_TRUE(same_matrix(c, other));
-    multiply_refill(ctx, info, scaled(2, a_there), b_there, c.view());
+    multiply_refill(ctx, info, scaled(2, a_on_engine), b_on_engine, c.view());
     EXPECT_TRUE(same_matrix(c, want));
 
     csr<T, I, std::int64_t, S> wide;
-    const auto wide_info = multiply_compute(ctx, a_there, b_there, wide);
+    const auto wide_info = multiply_compute(ctx, a_on_engine, b_on_engine, wide);
     wide = csr<T, I, std::int64_t, S>(ctx, wide_info.shape(), wide_info.nnz());
-    multiply_fill(ctx, wide_info, scaled(2, a_there), b_there, wide);
-    EXPECT_TRUE(
-        same_matrix(wide, copy_to(host(), multiply_wide(ctx, scaled(2, a_there), b_there))));
-    multiply(ctx, scaled(2, a_there), b_there, wide);
+    multiply_fill(ctx, wide_info, scaled(2, a_on_engine), b_on_engine, wide);
+    EXPECT_TRUE(same_matrix(
+        wide, copy_to(host(), multiply_wide(ctx, scaled(2, a_on_engine), b_on_engine))));
+    multiply(ctx, scaled(2, a_on_engine), b_on_engine, wide);
     EXPECT_EQ(wide.size(), want.size());
 
     csr<T, I, O, S> whole;
-    multiply(ctx, scaled(2, a_there), b_there, whole);
+    multiply(ctx, scaled(2, a_on_engine), b_on_engine, whole);
     EXPECT_TRUE(same_matrix(whole, want));
   });
 }
@@ -113,21 +113,21 @@ TYPED_TEST(SpGEMMPhases, SymbolicAndNumeric) {
     SCOPED_TRACE(name);
     const triplets& m = battery_matrix(name);
     const auto b = random_matrix(m.cols, 300, 2, 5);
-    const auto b_there = TypeParam::put_csr(b);
+    const auto b_on_engine = TypeParam::put_csr(b);
     // No value is there yet when the pattern is made.
     triplets nothing = m;
     for (double& v : nothing.value) v = std::numeric_limits<double>::quiet_NaN();
     const auto symbolic = TypeParam::put_csr(nothing);
     operation_info_t info;
     auto c = TypeParam::put_csr({"none", m.rows, 300, {}, {}, {}});
-    multiply_symbolic_compute(ctx, info, symbolic, b_there, c);
+    multiply_symbolic_compute(ctx, info, symbolic, b_on_engine, c);
     c = spoilt<TypeParam>(ctx, info);
-    multiply_symbolic_fill(ctx, info, symbolic, b_there, c);
-    EXPECT_TRUE(same_matrix(c, copy_to(host(), multiply_pattern(ctx, symbolic, b_there))));
+    multiply_symbolic_fill(ctx, info, symbolic, b_on_engine, c);
+    EXPECT_TRUE(same_matrix(c, copy_to(host(), multiply_pattern(ctx, symbolic, b_on_engine))));
     for (const triplets& values : {m, with_other_values(m)}) {
       const auto a = TypeParam::put_csr(values);
-      multiply_numeric(ctx, info, scaled(T{3}, a), b_there, c);
-      EXPECT_TRUE(same_matrix(c, copy_to(host(), multiply(ctx, scaled(T{3}, a), b_there))));
+      multiply_numeric(ctx, info, scaled(T{3}, a), b_on_engine, c);
+      EXPECT_TRUE(same_matrix(c, copy_to(host(), multiply(ctx, scaled(T{3}, a), b_on_engine))));
     }
   }
 }
@@ -325,7 +325,7 @@ TYPED_TEST(SpGEMMPhases, GalerkinKeepsItsPatterns) {
     for (const bool swapped : {false, true}) {
       SCOPED_TRACE(coarse);
       const auto p = random_matrix(fine, coarse, swapped ? 6 : 1, 2);
-      const auto p_there = TypeParam::put_csr(p), p2 = TypeParam::put_csr(with_other_values(p));
+      const auto p_on_engine = TypeParam::put_csr(p), p2 = TypeParam::put_csr(with_other_values(p));
       const auto r =
           TypeParam::put_csr(random_matrix(swapped ? 50 : 3000, fine, swapped ? 1 : 6, 3));
       const auto expect = [&](const auto& left, const auto& right, const auto& other_left,
@@ -347,8 +347,8 @@ TYPED_TEST(SpGEMMPhases, GalerkinKeepsItsPatterns) {
         EXPECT_THROW(galerkin_fill(ctx, multiply_compute(ctx, a, right), left, a, right, c),
                      bad_input);
       };
-      expect(scaled(2, transposed(p_there)), p_there, transposed(p2), p2);
-      expect(r, p_there, r, p2);
+      expect(scaled(2, transposed(p_on_engine)), p_on_engine, transposed(p2), p2);
+      expect(r, p_on_engine, r, p2);
     }
   EXPECT_EQ(orders.size(), 2U) << "both orders of the products";
 }
@@ -446,10 +446,10 @@ TYPED_TEST(SpGEMMParts, Galerkin) {
   for (const std::int64_t coarse : {1, 200, 1600, 9000}) {
     SCOPED_TRACE(coarse);
     const auto p = TypeParam::host_csr(random_matrix(m.rows, coarse, 1, 2));
-    const auto p_there = copy_to(ctx, p);
-    const auto c = galerkin(ctx, scaled(2, transposed(p_there)), a, p_there);
+    const auto p_on_engine = copy_to(ctx, p);
+    const auto c = galerkin(ctx, scaled(2, transposed(p_on_engine)), a, p_on_engine);
     EXPECT_NO_THROW(check(ctx, c));
-    const auto ap = multiply(ctx, a, p_there);
+    const auto ap = multiply(ctx, a, p_on_engine);
     EXPECT_TRUE(is_product(ap, expected_sparse(TypeParam::host_csr(m), p)));
     EXPECT_TRUE(is_product(c, expected_sparse(p, copy_to(host(), ap), 2, true)));
   }
@@ -480,10 +480,10 @@ TYPED_TEST(SpGEMMParts, VerifyFindsWhatIsWrong) {
   int tried = 0;
   TypeParam::for_each_matrix([&](const triplets& m) {
     const auto b = random_matrix(m.cols, 300, 2, 3); // no duplicates
-    const auto a_there = TypeParam::put_csr(m), b_there = TypeParam::put_csr(b);
-    const auto c = multiply(ctx, scaled(-2, a_there), b_there);
-    const auto found = verify_product(ctx, -2, a_there, b_there, c, 5);
-    EXPECT_TRUE(found.ok) << found.worst << " in row " << found.row;
+    const auto a_on_engine = TypeParam::put_csr(m), b_on_engine = TypeParam::put_csr(b);
+    const auto c = multiply(ctx, scaled(-2, a_on_engine), b_on_engine);
+    const auto verdict = verify_product(ctx, -2, a_on_engine, b_on_engine, c, 5);
+    EXPECT_TRUE(verdict.ok) << verdict.worst << " in row " << verdict.row;
     if (m.name == "NaN and Inf values" || c.size() == 0) return;
     // One entry off by four times what rounding may cause in its row: found by any x above 1/2, so
     // all but certainly in one of 12 rounds.
@@ -495,7 +495,8 @@ TYPED_TEST(SpGEMMParts, VerifyFindsWhatIsWrong) {
         4 * rounding_of_row(m, b, -2, row, wrong.rowptr()[row + 1] - wrong.rowptr()[row],
                             std::numeric_limits<T>::epsilon());
     wrong.values()[at] += static_cast<T>(by);
-    const auto caught = verify_product(ctx, -2, a_there, b_there, copy_to(ctx, wrong), 5, 12);
+    const auto caught =
+        verify_product(ctx, -2, a_on_engine, b_on_engine, copy_to(ctx, wrong), 5, 12);
     EXPECT_FALSE(caught.ok) << "an entry of row " << row << " is off by " << by;
     EXPECT_EQ(caught.row, row);
     ++tried;

@@ -4,7 +4,7 @@
 namespace lacuna::test {
 namespace {
 
-// 0, 1, and one each side of what kernels may cut vectors into.
+// 0, 1, and sizes around those that kernels may cut vectors into.
 constexpr std::int64_t sizes[] = {0,    1,    2,    3,      7,      8,      31,     32,
                                   33,   255,  256,  257,    511,    1023,   1024,   1025,
                                   4095, 4096, 4097, 10'000, 65'535, 65'537, 300'001};

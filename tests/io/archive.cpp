@@ -72,7 +72,7 @@ void expect_same_or_refused(const std::string& file, const csr<double, int, int>
   }
 }
 
-// Files are changed in place: to write each anew takes most systems far longer than to read it.
+// Files are changed in place: on most systems writing each one anew takes far longer than reading.
 
 TEST_F(Archive, EveryFlippedBitIsSeen) {
   if (!has_zlib()) GTEST_SKIP() << "this build lacks zlib";
@@ -120,10 +120,10 @@ TEST_F(Archive, TellsWhatItReadAndWhatElseThereIs) {
                                              {"x/x_b.mtx", matrix(1)},
                                              {"x/x.mtx", matrix(2)},
                                              {"x/x_x.mtx", matrix(3)}}));
-  const auto found = read(all);
-  EXPECT_EQ(value_of(found), 2);
-  EXPECT_EQ(found.about.member, "x/x.mtx");
-  EXPECT_EQ(found.about.others,
+  const auto unasked = read(all);
+  EXPECT_EQ(value_of(unasked), 2);
+  EXPECT_EQ(unasked.about.member, "x/x.mtx");
+  EXPECT_EQ(unasked.about.others,
             (std::vector<std::string>{"x/readme.txt", "x/x_b.mtx", "x/x_x.mtx"}));
   const auto asked = read(all, "x_x.mtx");
   EXPECT_EQ(value_of(asked), 3);

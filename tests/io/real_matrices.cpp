@@ -1,4 +1,4 @@
-// Files of real matrices, if they are there: LACUNA_MATRICES names the folder (default:
+// Files of real matrices, where there are any: LACUNA_MATRICES names the folder (default:
 // shared/matrices beside the source tree). Its MANIFEST.tsv says what they hold.
 #include <cstdlib>
 

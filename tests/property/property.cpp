@@ -185,11 +185,11 @@ TYPED_TEST(Property, BlocksAreVectorsSideBySide) {
     const auto a = TypeParam::put_csr(m);
     constexpr std::int64_t columns = 3;
     const auto x = random_vector<T>(m.cols * columns, 6);
-    const auto x_there = TypeParam::put(x);
+    const auto x_on_engine = TypeParam::put(x);
     auto y = TypeParam::put(all_nan<T>(m.rows * columns));
     multiply(
         ctx, a,
-        dense_view<const T, TypeParam::memory_space>(x_there.data(), {m.cols, columns},
+        dense_view<const T, TypeParam::memory_space>(x_on_engine.data(), {m.cols, columns},
                                                      layout::column_major),
         dense_view<T, TypeParam::memory_space>(y.data(), {m.rows, columns}, layout::column_major));
     const auto got = host_vector(y);

@@ -154,9 +154,9 @@ TEST(CsrView, Transpose) {
         const auto j = static_cast<std::size_t>(colind[static_cast<std::size_t>(k)]);
         const auto first = b_colind.begin() + b_rowptr[j],
                    last = b_colind.begin() + b_rowptr[j + 1];
-        const auto found = std::lower_bound(first, last, i);
-        ASSERT_TRUE(found != last && *found == i);
-        EXPECT_EQ(b_values[static_cast<std::size_t>(found - b_colind.begin())],
+        const auto match = std::lower_bound(first, last, i);
+        ASSERT_TRUE(match != last && *match == i);
+        EXPECT_EQ(b_values[static_cast<std::size_t>(match - b_colind.begin())],
                   values[static_cast<std::size_t>(k)]);
       }
   }

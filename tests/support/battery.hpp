@@ -7,7 +7,7 @@
 //   one row of 200,000 entries among short ones, a huge first and last row, one huge column;
 //   empty rows at the start, in the middle and at the end;
 //   rows of every length from 0 to 70, and of 31, 32, 33, 127, 128, 129, 255, 256, 257, 2047,
-//   2048 and 2049 entries, one each side of widths by which kernels cut rows up; the same around
+//   2048 and 2049 entries, around the sizes by which kernels cut rows up; the same around
 //   16384 and 32768 (more such sizes: cross/boundaries.cpp);
 //   duplicates, unsorted rows, descending rows, both at once; explicit zeros of both signs;
 //   NaN and infinite values; values from 1e-15 to 1e15 in one row.

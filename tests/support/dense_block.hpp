@@ -19,10 +19,10 @@ public:
         ld_(std::max<std::int64_t>(1, (l == layout::row_major ? shape.col : shape.row) + gap)) {
     const std::int64_t lines = l == layout::row_major ? shape.row : shape.col;
     std::vector<T> padded(static_cast<std::size_t>(lines * ld_), sentinel);
-    const dense_view<T> there(padded.data(), shape_, layout_, ld_);
+    const dense_view<T> target(padded.data(), shape_, layout_, ld_);
     for (std::int64_t i = 0; i < shape.row; ++i)
       for (std::int64_t j = 0; j < shape.col; ++j)
-        there(i, j) = elements[static_cast<std::size_t>(i * shape.col + j)];
+        target(i, j) = elements[static_cast<std::size_t>(i * shape.col + j)];
     memory_ = copy_to(ctx, padded);
   }
 

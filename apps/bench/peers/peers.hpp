@@ -1,4 +1,4 @@
-// The peers, one file each. All are optional: one that is not there says why in `about`.
+// The peers, one file per peer. All are optional: one that is missing says why in `about`.
 #pragma once
 
 #include <exception>
@@ -24,7 +24,7 @@ template <class T> host_peer<T> scipy_peer();
 
 template <class T> peer<T, space::device> cusparse_peer(const context<space::device>& ctx);
 
-/// A peer that fails while it starts is one that is not there.
+/// A peer that fails while it starts counts as missing.
 template <class Peer, class Find> Peer found_or_why(const char* name, Find find) {
   try {
     return find();

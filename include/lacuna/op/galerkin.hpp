@@ -25,8 +25,8 @@ matrix_operand<T, I, O, S> unscaled(matrix_operand<T, I, O, S> op) {
   return op;
 }
 
-/// Whether (R A) P promises fewer products than R (A P): those of the first product are counted,
-/// those of the second follow from the mean row.
+/// Whether (R A) P promises fewer multiplications than R (A P): those of the first sparse product
+/// are counted, those of the second are estimated from the mean row length.
 template <class T, class I, class O, space S>
 bool left_first(const context<S>& ctx, csr_view<const T, I, O, S> r, csr_view<const T, I, O, S> a,
                 csr_view<const T, I, O, S> p) {
@@ -49,8 +49,8 @@ bool left_first(const context<S>& ctx, csr_view<const T, I, O, S> r, csr_view<co
 template <class I, class O, space S> struct galerkin_inspection : inspection {
   bool left_first = false;
   std::shared_ptr<const product_inspection<I, O, O, S>> first, second;
-  index<I> shape{};    ///< of the first product,
-  array<I, S> columns; ///< and its columns; its rows begin as first->rowptr says
+  index<I> shape{};    ///< of the first product
+  array<I, S> columns; ///< of the first product, whose rows begin as first->rowptr says
 
   [[nodiscard]] std::string explain() const override {
     return explain_galerkin(second->nnz, left_first, first->nnz, bytes());
@@ -77,32 +77,32 @@ void fill_galerkin(const context<S>& ctx, const char* op, const operation_info_t
   using View = std::remove_cv_t<decltype(mutable_view(std::forward<C>(c)))>;
   static_assert(std::is_same_v<View, csr_view<T, I, O, S>>,
                 "lacuna: C must be a csr of A's types, in A's space");
-  const auto* found = found_in<galerkin_inspection<I, O, S>>(info, op);
-  if (found == nullptr) throw_other_info(op);
-  const auto& [x, y] = found->left_first ? std::tie(r, a) : std::tie(a, p);
-  found->first->left.require(op, x);
-  found->first->right.require(op, y);
-  const kept_factor<I, O, S>& last = found->left_first ? found->second->right : found->second->left;
-  last.require(op, found->left_first ? p : r);
+  const auto* kept = found_in<galerkin_inspection<I, O, S>>(info, op);
+  if (kept == nullptr) throw_other_info(op);
+  const auto& [x, y] = kept->left_first ? std::tie(r, a) : std::tie(a, p);
+  kept->first->left.require(op, x);
+  kept->first->right.require(op, y);
+  const kept_factor<I, O, S>& last = kept->left_first ? kept->second->right : kept->second->left;
+  last.require(op, kept->left_first ? p : r);
   const auto to =
       result_arrays(op, "C", std::forward<C>(c), info.result_shape(), info.result_nnz());
-  array<T, S> values(ctx, found->first->nnz);
-  const csr_view<T, I, O, S> between = found->between(values);
-  make_product(ctx, op, *found->first, unscaled(x), unscaled(y), between, product_part::values);
+  array<T, S> values(ctx, kept->first->nnz);
+  const csr_view<T, I, O, S> between = kept->between(values);
+  make_product(ctx, op, *kept->first, unscaled(x), unscaled(y), between, product_part::values);
   matrix_operand<T, I, O, S> product{csr_view<const T, I, O, S>(between)};
-  matrix_operand<T, I, O, S> other = found->left_first ? p : r;
+  matrix_operand<T, I, O, S> other = kept->left_first ? p : r;
   other.alpha = r.alpha * a.alpha * p.alpha;
-  if (found->left_first)
-    make_product(ctx, op, *found->second, product, other, to, part);
+  if (kept->left_first)
+    make_product(ctx, op, *kept->second, product, other, to, part);
   else
-    make_product(ctx, op, *found->second, other, product, to, part);
+    make_product(ctx, op, *kept->second, other, product, to, part);
   if (part != product_part::values)
     state_result(std::forward<C>(c), info.result_nnz(), {true, true});
 }
 
 } // namespace detail
 
-/// R A P as (R A) P or R (A P), whichever promises fewer products.
+/// R A P as (R A) P or R (A P), whichever promises fewer multiplications.
 template <space S, class R, class A, class P>
   requires(detail::are_sparse<R, A>&& detail::is_matrix_operand<P>)
 auto galerkin(const context<S>& ctx, const R& r, const A& a, const P& p,
@@ -147,32 +147,32 @@ operation_info_t galerkin_compute(const context<S>& ctx, const R& r, const A& a,
   detail::require_same_size(op, "columns of A", a_op.cols(), "rows of P", p_op.rows());
   using kept = detail::kept_factor<I, O, S>;
   kept r_kept(ctx, "R", r_op), a_kept(ctx, "A", a_op), p_kept(ctx, "P", p_op);
-  auto found = std::make_shared<detail::galerkin_inspection<I, O, S>>();
+  auto keeping = std::make_shared<detail::galerkin_inspection<I, O, S>>();
   {
     using factor = detail::factor<T, I, O, S>;
     const factor left(ctx, r_kept, r_op), middle(ctx, a_kept, a_op), right(ctx, p_kept, p_op);
-    found->left_first = detail::left_first(ctx, left.view(), middle.view(), right.view());
+    keeping->left_first = detail::left_first(ctx, left.view(), middle.view(), right.view());
   }
-  const auto& [x, y] = found->left_first ? std::tie(r_op, a_op) : std::tie(a_op, p_op);
-  const auto first = detail::count_kept<O>(ctx, found->left_first ? r_kept : a_kept, x,
-                                           found->left_first ? a_kept : p_kept, y);
-  found->first = first;
-  found->shape = {static_cast<I>(x.rows()), static_cast<I>(y.cols())};
-  found->columns = array<I, S>(ctx, first->nnz);
+  const auto& [x, y] = keeping->left_first ? std::tie(r_op, a_op) : std::tie(a_op, p_op);
+  const auto first = detail::count_kept<O>(ctx, keeping->left_first ? r_kept : a_kept, x,
+                                           keeping->left_first ? a_kept : p_kept, y);
+  keeping->first = first;
+  keeping->shape = {static_cast<I>(x.rows()), static_cast<I>(y.cols())};
+  keeping->columns = array<I, S>(ctx, first->nnz);
   array<T, S> values(ctx, first->nnz);
-  const csr_view<T, I, O, S> between = found->between(values);
+  const csr_view<T, I, O, S> between = keeping->between(values);
   detail::make_product(ctx, op, *first, x, y,
                        csr_view<T, I, O, S>(between.values().data(), nullptr,
                                             between.colind().data(), between.shape(),
                                             between.size()),
                        detail::product_part::pattern);
   const detail::matrix_operand<T, I, O, S> product{csr_view<const T, I, O, S>(between)};
-  const kept product_kept(ctx, found->left_first ? "R A" : "A P", product);
-  found->second = found->left_first
-                      ? detail::count_kept<O>(ctx, product_kept, product, p_kept, p_op)
-                      : detail::count_kept<O>(ctx, r_kept, r_op, product_kept, product);
-  const std::int64_t nnz = found->second->nnz;
-  return operation_info_t(std::move(found), {r_op.rows(), p_op.cols()}, nnz);
+  const kept product_kept(ctx, keeping->left_first ? "R A" : "A P", product);
+  keeping->second = keeping->left_first
+                        ? detail::count_kept<O>(ctx, product_kept, product, p_kept, p_op)
+                        : detail::count_kept<O>(ctx, r_kept, r_op, product_kept, product);
+  const std::int64_t nnz = keeping->second->nnz;
+  return operation_info_t(std::move(keeping), {r_op.rows(), p_op.cols()}, nnz);
 }
 template <class R, class A, class P>
   requires(detail::are_sparse<R, A>&& detail::is_matrix_operand<P>)
@@ -180,7 +180,7 @@ operation_info_t galerkin_compute(const R& r, const A& a, const P& p) {
   return galerkin_compute(detail::default_context_of<A>(), r, a, p);
 }
 
-/// All of C, with the bits that galerkin has. Memory meanwhile: the values of the first product.
+/// All of C, bit by bit what galerkin returns. Needs memory for the values of the first product.
 /// Throws as multiply_fill does.
 template <space S, class R, class A, class P, class C>
   requires(detail::are_sparse<R, A>&& detail::is_matrix_operand<P>)

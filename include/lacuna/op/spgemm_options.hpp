@@ -12,10 +12,10 @@ namespace lacuna {
 /// Where a device's ways of making rows of C change over: `lacuna tune` fits them to a machine.
 /// Each leads to the same entries; with `spgemm_order::of_a` to the same bits.
 struct spgemm_thresholds {
-  /// A thread merges a row of A's with so many entries (10 at most) and products at most.
+  /// One thread merges a row of A with at most so many entries (10 at most) and products.
   std::int64_t merged_entries = 10;
   std::int64_t merged_products = 100;
-  /// The same where rows are too few to keep a device busy with a thread each.
+  /// The same where rows are too few to keep a device busy with one thread per row.
   std::int64_t merged_products_of_few = 24;
   /// A row with more products is heavy: it goes by ranges of columns. Fewer where A and B are
   /// small, so that no warp is left alone with a row.

@@ -1,11 +1,11 @@
 // B = A^T: csr from csr, or csc from csc.
 //
-//   auto b = transpose(ctx, a);            new owner
-//   transpose(ctx, a, b);                  into memory of the caller's
+//   auto b = transpose(ctx, a);                 new owner
+//   transpose(ctx, a, b);                       into memory of the caller's
 //
 //   auto info = transpose_inspect(ctx, a, b);   keeps where each entry goes
-//   transpose(ctx, info, a, b);            all of b, from what was kept
-//   transpose_refill(ctx, info, a2, b);    values alone, as often as they change
+//   transpose(ctx, info, a, b);                 all of b, from what was kept
+//   transpose_refill(ctx, info, a2, b);         values alone, as often as they change
 //
 // The context is optional. Entries of a row of B come in the order of A's rows, so B is sorted
 // whatever A is; equal coordinates keep their order. O(nnz + rows + columns).

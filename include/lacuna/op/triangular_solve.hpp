@@ -8,8 +8,8 @@
 // are vectors, or dense matrices of several columns; x may be b itself. Rows need not be sorted.
 //
 // One row after another, each summed in stored order: bitwise repeatable. Plain, for correctness:
-// a thread on the host, a warp for each column of b on the device. A transposed matrix or a csc is
-// copied. O(nnz) for each column of b.
+// one thread on the host, one warp per column of b on the device. A transposed matrix or a csc is
+// copied. O(nnz) per column of b.
 //
 // Throws size_mismatch if sizes do not fit; bad_input, before x is written, if an explicit diagonal
 // has no entry or 0 in some row (to know that, the device is waited for).

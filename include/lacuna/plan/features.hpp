@@ -17,7 +17,7 @@ inline bool operator==(const row_statistics& a, const row_statistics& b) {
 }
 
 /// Rows go in groups of 32 neighbours, the lanes of a warp. The entries j of all rows of a group
-/// are a step: what 32 lanes that take a row each read at once.
+/// are a step: what 32 lanes, one per row, read at once.
 struct spmv_features {
   static constexpr int group_rows = 32;
   static constexpr int longest_cut = 256; ///< entries that are looked at in a row of the sample

@@ -37,7 +37,7 @@ private:
 
 constexpr int block_threads = 256;
 
-/// Blocks of block_threads that give every one of `threads` a thread. Throws unsupported beyond
+/// Blocks of block_threads that have at least `threads` threads. Throws unsupported beyond
 /// the grid's 2^31 - 1 blocks.
 unsigned blocks_for(std::int64_t threads);
 
@@ -46,7 +46,7 @@ __device__ inline std::int64_t thread_index() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-/// Runs f(i) for i in [0, n), a thread each, on the context's stream.
+/// Runs f(i) for i in [0, n), one thread per i, on the context's stream.
 template <class F> __global__ void for_each_kernel(std::int64_t n, F f) {
   const std::int64_t i = thread_index();
   if (i < n) f(i);
@@ -57,7 +57,7 @@ template <class F> void for_each(const device_context& ctx, std::int64_t n, cons
   check_launch(what);
 }
 
-/// Host memory of this thread's that a device writes without a detour, for a few values.
+/// This thread's own host memory, for a few values, that a device can write directly.
 class pinned_page {
 public:
   static constexpr std::size_t bytes = 4096;
@@ -71,7 +71,7 @@ private:
   void* page_ = nullptr;
 };
 
-/// A value of n elements from the device; waits for the stream.
+/// Copies n elements from the device; waits for the stream.
 template <class T> void read_back(const device_context& ctx, T* to, const T* from, std::int64_t n) {
   const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
   static thread_local const pinned_page page;

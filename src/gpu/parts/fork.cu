@@ -6,7 +6,7 @@
 
 namespace lacuna::detail::gpu {
 
-/// A thread's own on a device, made once: making a stream takes longer than many a product.
+/// A host thread's own streams on a device, made once: making one takes longer than many products.
 struct launch_fork::side_streams {
   cudaEvent_t begun = nullptr;
   cudaStream_t stream[most] = {}; // [0] stays null: the context's

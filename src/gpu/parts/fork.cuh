@@ -12,9 +12,9 @@ public:
   launch_fork(const device_context& ctx, int launches);
   launch_fork(const launch_fork&) = delete;
   launch_fork& operator=(const launch_fork&) = delete;
-  /// Joins, if that was not done: an exception is on its way.
+  /// Joins unless join() was called: an exception is on its way.
   ~launch_fork();
-  /// For the next launch; the context's own for the first.
+  /// The stream for the next launch; the context's own for the first.
   [[nodiscard]] cudaStream_t next();
   void join();
 

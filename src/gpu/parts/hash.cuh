@@ -26,8 +26,9 @@ struct found_slot {
   unsigned slot;
   bool is_new;
 };
-/// The slot of a key, made if it is not there. The table has 2^(32 - shift) slots, 4 at least, and
-/// one is free. Four are looked at in one load: a warp waits for the lane that looks longest.
+/// The slot of a key, which is put in if it is missing. The table has 2^(32 - shift) slots, 4 at
+/// least, and one is free. Four are looked at in one load: a warp waits for the lane that looks
+/// longest.
 __device__ inline found_slot find_slot(std::int32_t* keys, int shift, std::int32_t key) {
   const unsigned mask = (0xffffffffu >> shift) >> 2;
   unsigned bucket = hash_of(key, shift) >> 2;

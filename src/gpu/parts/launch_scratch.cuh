@@ -1,4 +1,4 @@
-// Scratch of one launch whose warps must know who is last.
+// Scratch of one launch whose warps must know which of them is last.
 #pragma once
 
 #include "gpu/parts/cuda.cuh"

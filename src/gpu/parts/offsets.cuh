@@ -1,4 +1,4 @@
-// Row pointers of a result, of 32 or 64 bits: kernels that touch a few of them a row take both.
+// Row pointers of a result, of 32 or 64 bits: kernels that touch a few of them per row take both.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// For kernels whose warps must know who is last.
+// For kernels whose warps must know which of them is last.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@
 namespace lacuna::detail::gpu {
 
 struct tile_shape {
-  /// Entries a tile holds at most, plus one for every rows_per_item rows. Tiles of whole rows may
-  /// hold more, by less than the longest row.
+  /// The most entries that a tile holds, plus one for every rows_per_item rows. Tiles of whole rows
+  /// may hold more, by less than the longest row.
   std::int64_t share;
   std::int64_t rows_per_item;
   /// Split tiles may begin and end within a row; others begin with the first row past the share.
