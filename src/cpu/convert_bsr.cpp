@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cpu/build_rows.hpp"
+#include "op/smallest_blocks.hpp"
 
 namespace lacuna::detail::cpu {
 namespace {
@@ -14,8 +15,8 @@ template <class I> constexpr I column_of(I stored) { return stored < 0 ? ~stored
 constexpr std::uint64_t all_of(int block) { return ~std::uint64_t{0} >> (64 - block * block); }
 
 /// Which blocks have entries: a matrix of blocks, its values unused.
-template <class T, class I, class O>
-csr<float, I, O> block_pattern(const host_context& ctx, csr_view<const T, I, O> a, int block) {
+template <class I, class O>
+csr<float, I, O> block_pattern(const host_context& ctx, csr_view<const float, I, O> a, int block) {
   const std::int64_t rows = a.shape().row, cols = a.shape().col;
   const index<I> shape{(rows + block - 1) / block, (cols + block - 1) / block};
   csr<float, I, O> blocks(ctx, shape, a.size());
@@ -54,85 +55,100 @@ std::int64_t find_block(const I* colind, O begin, O end, I block_column) {
 
 } // namespace
 
-template <class T, class I, class O>
-bsr<T, I, O> csr_to_bsr(const host_context& ctx, csr_view<const T, I, O> a,
-                        const bsr_options& options) {
-  csr<float, I, O> pattern;
-  int block = options.block;
-  if (block != 0) {
-    pattern = block_pattern(ctx, a, block);
-  } else {
-    double least = 0;
-    for (const int tried : {2, 3, 4, 5, 6, 7, 8}) {
-      csr<float, I, O> found = block_pattern(ctx, a, tried);
-      const double bytes =
-          static_cast<double>(found.size()) * (tried * tried * sizeof(T) + sizeof(I));
-      if (block != 0 && bytes >= least) continue;
-      least = bytes;
-      block = tried;
-      pattern = std::move(found);
-    }
-  }
-  bsr<T, I, O> result{a.shape(), a.size(), block, {}, {}, {}, {}, false};
-  const std::int64_t blocks = pattern.size(), places = block * block;
+template <class I, class O>
+bsr_blocks<I, O, space::host> find_blocks(const host_context& ctx, csr_view<const float, I, O> a,
+                                          int asked, std::size_t value_bytes) {
+  auto [block, pattern] = smallest_blocks(asked, value_bytes, sizeof(I),
+                                          [&](int tried) { return block_pattern(ctx, a, tried); });
+  bsr_blocks<I, O, space::host> result{block, {}, {}, {}, false};
+  const std::int64_t blocks = pattern.size();
   array<float> unused;
   std::tie(result.rowptr, result.colind, unused) = std::move(pattern).release();
   unused = {};
-  result.values = array<T>(ctx, checked_mul(blocks, places));
   array<std::uint64_t> masks(ctx, blocks);
 
   const O* const rowptr = result.rowptr.data();
   I* const colind = result.colind.data();
-  const std::int64_t block_rows = result.rowptr.size() - 1;
+  const std::int64_t block_rows = result.rowptr.size() - 1, b = block;
   for_each_block_row(ctx, rowptr, block_rows, [&](std::int64_t i) {
     for (O k = rowptr[i]; k < rowptr[i + 1]; ++k) masks[k] = 0;
-    const std::int64_t last = std::min<std::int64_t>((i + 1) * block, a.shape().row);
-    for (std::int64_t row = i * block; row < last; ++row)
+    const std::int64_t last = std::min<std::int64_t>((i + 1) * b, a.shape().row);
+    for (std::int64_t row = i * b; row < last; ++row)
       for (O e = a.rowptr()[row]; e < a.rowptr()[row + 1]; ++e) {
         const I column = a.colind()[e];
         const std::int64_t k =
-            find_block(colind, rowptr[i], rowptr[i + 1], static_cast<I>(column / block));
-        masks[k] |= std::uint64_t{1} << (column % block * block + row - i * block);
+            find_block(colind, rowptr[i], rowptr[i + 1], static_cast<I>(column / b));
+        masks[k] |= std::uint64_t{1} << (column % b * b + row - i * b);
       }
   });
   std::int64_t places_taken = 0;
   for (const std::uint64_t mask : masks) places_taken += std::popcount(mask);
   result.merged = places_taken != a.size();
-  const auto lacks = [&](std::uint64_t mask) { return mask != all_of(block); };
+  const auto lacks = [all = all_of(block)](std::uint64_t mask) { return mask != all; };
   if (std::any_of(masks.begin(), masks.end(), lacks)) {
     for (std::int64_t k = 0; k < blocks; ++k)
       if (lacks(masks[k])) colind[k] = ~colind[k];
     result.masks = std::move(masks);
   }
-  place_in_bsr<T, I, O>(ctx, a.rowptr(), a.colind().data(), nullptr, a.values().data(),
-                        result.view());
   return result;
 }
 
+namespace {
+
+/// Block row i from rows that are sorted and unique: their entries come in the order of the blocks,
+/// so nothing is searched for.
 template <class T, class I, class O>
-void place_in_bsr(const host_context& ctx, vector_view<const O> rowptr, const I* colind,
-                  const O* from, const T* values, bsr_view<T, I, O> to) {
+void place_in_order(const bsr_values<T, I, O, space::host>& v, bsr_view<T, I, O> to,
+                    std::int64_t i) {
   const int block = to.block();
-  const std::int64_t rows = to.shape().row;
-  const O* const block_rowptr = to.rowptr().data();
-  const I* const block_colind = to.colind().data();
-  for_each_block_row(ctx, block_rowptr, to.block_rows(), [&](std::int64_t i) {
-    const O first = block_rowptr[i], last = block_rowptr[i + 1];
-    // -0 is what a sum begins with: it changes no bit of the first value.
-    std::fill_n(to.values().data() + std::int64_t{first} * block * block,
-                std::int64_t{last - first} * block * block, -T{0});
-    const std::int64_t end = std::min<std::int64_t>((i + 1) * block, rows);
-    for (std::int64_t row = i * block; row < end; ++row)
-      for (O e = rowptr[row]; e < rowptr[row + 1]; ++e) {
-        const I column = colind[e];
-        const std::int64_t k =
-            find_block(block_colind, first, last, static_cast<I>(column / block));
-        if (k == last || column_of(block_colind[k]) != column / block)
-          continue; // of another pattern
-        T& place = to.values()[k * block * block + column % block * block + row - i * block];
-        const T value = values[from == nullptr ? e : from[e]];
-        place = to.merged() ? place + value : value;
-      }
+  const O first = to.rowptr()[i], last = to.rowptr()[i + 1];
+  const std::int64_t entries = to.size();
+  const std::uint64_t* const masks = to.masks().empty() ? nullptr : to.masks().data();
+  const std::int64_t end = std::min<std::int64_t>((i + 1) * block, to.shape().row);
+  for (std::int64_t row = i * block; row < i * block + block; ++row) {
+    const std::int64_t r = row - i * block;
+    std::int64_t e = row < end ? std::int64_t{v.rowptr[row]} : entries;
+    T* place = to.values().data() + std::int64_t{first} * block * block + r;
+    for (O k = first; k < last; ++k) {
+      const std::uint64_t mask = (masks == nullptr ? all_of(block) : masks[k]) >> r;
+      for (int c = 0; c < block; ++c, place += block)
+        // A matrix of another pattern may have too few entries: none are read beyond its last.
+        *place = (mask >> (c * block) & 1) != 0 && e < entries ? v.value(e++) : -T{0};
+    }
+  }
+}
+/// Block row i from rows in any order, with duplicates: blocks are searched for.
+template <class T, class I, class O>
+void place_by_search(const bsr_values<T, I, O, space::host>& v, bsr_view<T, I, O> to,
+                     std::int64_t i) {
+  const std::int64_t block = to.block();
+  const I* const colind = to.colind().data();
+  const O first = to.rowptr()[i], last = to.rowptr()[i + 1];
+  // -0 is what a sum begins with: it changes no bit of the first value.
+  std::fill_n(to.values().data() + std::int64_t{first} * block * block,
+              std::int64_t{last - first} * block * block, -T{0});
+  const std::int64_t end = std::min<std::int64_t>((i + 1) * block, to.shape().row);
+  for (std::int64_t row = i * block; row < end; ++row)
+    for (O e = v.rowptr[row]; e < v.rowptr[row + 1]; ++e) {
+      const I column = v.colind[e];
+      const std::int64_t k = find_block(colind, first, last, static_cast<I>(column / block));
+      if (k == last || column_of(colind[k]) != column / block) continue; // of another pattern
+      T& place = to.values()[k * block * block + column % block * block + row - i * block];
+      place = to.merged() ? place + v.value(e) : v.value(e);
+    }
+}
+
+} // namespace
+
+template <class T, class I, class O>
+void place_in_bsr(const host_context& ctx, const bsr_values<T, I, O, space::host>& v,
+                  bsr_view<T, I, O> to) {
+  const bool in_order = v.sorted && !to.merged();
+  for_each_block_row(ctx, to.rowptr().data(), to.block_rows(), [&](std::int64_t i) {
+    if (in_order)
+      place_in_order(v, to, i);
+    else
+      place_by_search(v, to, i);
   });
 }
 
@@ -205,11 +221,14 @@ void check_bsr(const host_context&, bsr_view<const T, I, O> a) {
   }
 }
 
+#define LACUNA_INSTANTIATE(I, O)                                                                   \
+  template bsr_blocks<I, O, space::host> find_blocks<I, O>(                                        \
+      const host_context&, csr_view<const float, I, O>, int, std::size_t);
+LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
+#undef LACUNA_INSTANTIATE
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template bsr<T, I, O> csr_to_bsr<T, I, O>(const host_context&, csr_view<const T, I, O>,          \
-                                            const bsr_options&);                                   \
-  template void place_in_bsr<T, I, O>(const host_context&, vector_view<const O>, const I*,         \
-                                      const O*, const T*, bsr_view<T, I, O>);                      \
+  template void place_in_bsr<T, I, O>(const host_context&,                                         \
+                                      const bsr_values<T, I, O, space::host>&, bsr_view<T, I, O>); \
   template csr<T, I, O> bsr_to_csr<T, I, O>(const host_context&, bsr_view<const T, I, O>);         \
   template void check_bsr<T, I, O>(const host_context&, bsr_view<const T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)

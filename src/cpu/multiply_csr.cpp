@@ -4,13 +4,16 @@
 
 #include <cmath>
 
+#include "cpu/multiply_csr_dense.hpp"
 #include "cpu/shares.hpp"
 
 namespace lacuna::detail::cpu {
 
 template <class T, class I, class O>
-void multiply_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
-                  vector_view<const T> x, T beta, vector_view<const T> z, vector_view<T> y) {
+void multiply_format(const host_context& ctx, T alpha, inspected_csr<T, I, O, space::host> m,
+                     dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
+  const csr_view<const T, I, O> a = m.a;
+  if (!are_vectors(x, beta, z, y)) return multiply_csr_dense(ctx, alpha, a, x, beta, z, y);
   const row_arguments<T, I, O> p{a.rowptr().data(),
                                  a.colind().data(),
                                  a.values().data(),
@@ -44,9 +47,9 @@ void inspect_csr(const host_context& ctx, csr_view<const T, I, O> a,
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void multiply_csr<T, I, O>(const host_context&, T, csr_view<const T, I, O>,             \
-                                      vector_view<const T>, T, vector_view<const T>,               \
-                                      vector_view<T>);                                             \
+  template void multiply_format<T, I, O>(const host_context&, T,                                   \
+                                         inspected_csr<T, I, O, space::host>, dense_view<const T>, \
+                                         T, dense_view<const T>, dense_view<T>);                   \
   template void inspect_csr<T, I, O>(const host_context&, csr_view<const T, I, O>,                 \
                                      multiply_inspection<T, I, O, space::host>&);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)

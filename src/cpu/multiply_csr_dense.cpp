@@ -1,5 +1,5 @@
 // Y = alpha A X + beta Z on the host, X with several columns, either layout.
-#include <lacuna/op/multiply.hpp>
+#include "cpu/multiply_csr_dense.hpp"
 
 #include "cpu/dense_by_rows.hpp"
 #include "cpu/shares.hpp"

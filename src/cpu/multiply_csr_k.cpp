@@ -4,6 +4,7 @@
 // change it.
 #include <lacuna/format/csr_k.hpp>
 
+#include "cpu/multiply_csr_dense.hpp"
 #include "cpu/shares.hpp"
 
 namespace lacuna::detail::cpu {
@@ -88,8 +89,9 @@ private:
 } // namespace
 
 template <class T, class I, class O>
-void multiply_csr_k(const host_context& ctx, T alpha, csr_k_view<const T, I, O> a,
-                    vector_view<const T> x, T beta, vector_view<const T> z, vector_view<T> y) {
+void multiply_format(const host_context& ctx, T alpha, csr_k_view<const T, I, O> a,
+                     dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
+  if (!are_vectors(x, beta, z, y)) return multiply_csr_dense(ctx, alpha, a.rows(), x, beta, z, y);
   const std::int64_t rows = a.shape().row, pieces = a.pieces().size();
   if (rows == 0) return;
   const csr_view<const T, I, O> m = a.rows();
@@ -122,9 +124,9 @@ void multiply_csr_k(const host_context& ctx, T alpha, csr_k_view<const T, I, O> 
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void multiply_csr_k<T, I, O>(const host_context&, T, csr_k_view<const T, I, O>,         \
-                                        vector_view<const T>, T, vector_view<const T>,             \
-                                        vector_view<T>);
+  template void multiply_format<T, I, O>(const host_context&, T, csr_k_view<const T, I, O>,        \
+                                         dense_view<const T>, T, dense_view<const T>,              \
+                                         dense_view<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::cpu

@@ -9,8 +9,9 @@
 namespace lacuna::detail::cpu {
 
 template <class T, class I, class O>
-void multiply_packed_csr(const host_context& ctx, T alpha, packed_csr_view<const T, I, O> a,
-                         vector_view<const T> x, T beta, vector_view<const T> z, vector_view<T> y) {
+void multiply_format(const host_context& ctx, T alpha, packed_csr_view<const T, I, O> a,
+                     dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
+  if (!are_vectors(x, beta, z, y)) return multiply_packed_csr_dense(ctx, alpha, a, x, beta, z, y);
   const packed_arguments<T, I, O> p{a.rowptr().data(),
                                     a.chunks().data(),
                                     a.columns().data(),
@@ -32,14 +33,14 @@ void multiply_packed_csr(const host_context& ctx, T alpha, packed_csr_view<const
       [&](std::int64_t row, std::int64_t first, std::int64_t last) {
         T sum{0};
         for (std::int64_t slot = first; slot < last; ++slot) sum += sums[slot];
-        y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * z[row];
+        p.y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * p.z[row];
       });
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void multiply_packed_csr<T, I, O>(const host_context&, T,                               \
-                                             packed_csr_view<const T, I, O>, vector_view<const T>, \
-                                             T, vector_view<const T>, vector_view<T>);
+  template void multiply_format<T, I, O>(const host_context&, T, packed_csr_view<const T, I, O>,   \
+                                         dense_view<const T>, T, dense_view<const T>,              \
+                                         dense_view<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::cpu

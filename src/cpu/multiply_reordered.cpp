@@ -12,11 +12,12 @@ void multiply_reordered(const host_context& ctx, T alpha, csr_k_view<const T, I,
                         dense_view<const T> z, dense_view<T> y, vector_view<T> scratch) {
   const std::int64_t n = new_to_old.size();
   const vector_view<T> inside(scratch.data(), n), sums(scratch.data() + n, n);
+  const dense_view<const T> inside_column = as_columns(vector_view<const T>(inside));
   for (std::int64_t j = 0; j < y.shape().col; ++j) {
     for_each_range(ctx, n, entry_grain, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) inside[i] = x(new_to_old[i], j);
     });
-    multiply_csr_k<T, I, O>(ctx, T{1}, b, inside, T{0}, inside, sums);
+    multiply_format<T, I, O>(ctx, T{1}, b, inside_column, T{0}, inside_column, as_columns(sums));
     for_each_range(ctx, n, entry_grain, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t old = new_to_old[i];

@@ -32,6 +32,12 @@ template <class T, class I, class O> struct packed_kernels {
 /// The kernels for this machine.
 template <class T, class I, class O> const packed_kernels<T, I, O>& best_packed_kernels();
 
+/// Y = alpha A X + beta Z with several columns, or vectors whose elements have gaps between them.
+template <class T, class I, class O>
+void multiply_packed_csr_dense(const host_context& ctx, T alpha, packed_csr_view<const T, I, O> a,
+                               dense_view<const T> x, T beta, dense_view<const T> z,
+                               dense_view<T> y);
+
 /// Writes the columns of chunks [first, last) to result, 64 per chunk.
 template <class I>
 void unpack_chunks(const packed_chunk<I>* chunks, const std::uint8_t* columns, std::int64_t first,

@@ -5,7 +5,7 @@
 // 12 nnz C to fill. Equal patterns: 8 nnz to notice, 32 nnz to add values and copy columns.
 #include "core/kernel_offsets.hpp"
 #include "gpu/add_tiles.cuh"
-#include "gpu/parts/reduce.cuh"
+#include "gpu/parts/scan.cuh"
 #include "gpu/parts/sort.cuh"
 #include <lacuna/op/add.hpp>
 

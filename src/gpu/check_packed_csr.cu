@@ -1,8 +1,8 @@
-// Invariants of packed_csr on the device: a reduction says whether the heads of all chunks are
+// Invariants of packed_csr on the device: one pass says whether the heads of all chunks are
 // right. If so, the columns can be unpacked and tested as CSR's; if not, the matrix comes to the
 // host, whose check finds the place and writes the message.
 #include "gpu/packed_columns.cuh"
-#include "gpu/parts/reduce.cuh"
+#include "gpu/parts/any_of.cuh"
 #include <lacuna/format/packed_csr.hpp>
 
 namespace lacuna::detail::gpu {
@@ -11,7 +11,7 @@ namespace {
 template <class I> struct chunk_is_broken {
   const packed_chunk<I>* chunks;
   std::int64_t count, bytes;
-  __device__ int operator()(std::int64_t c) const {
+  __device__ bool operator()(std::int64_t c) const {
     const packed_chunk<I> chunk = chunks[c];
     const std::int64_t end = chunk.first_byte() + chunk.bytes();
     const std::int64_t next = c + 1 < count ? chunks[c + 1].first_byte() : bytes;
@@ -19,10 +19,6 @@ template <class I> struct chunk_is_broken {
            (c == 0 && chunk.first_byte() != 0);
   }
 };
-struct either {
-  __device__ int operator()(int a, int b) const { return a | b; }
-};
-
 /// Whether the arrays have the sizes that the format asks for.
 template <class T, class I, class O> bool sizes_hold(device_packed_csr<T, I, O> a) {
   const std::int64_t count = a.chunks().size(), bytes = a.columns().size();
@@ -47,11 +43,10 @@ void check_packed_csr(const device_context& ctx, device_packed_csr<T, I, O> a) {
                                                          {columns.data(), columns.size()},
                                                          a.shape(),
                                                          a.size()});
-  const bool broken = chunks.empty()
-                          ? !columns.empty()
-                          : reduce(ctx, chunks.size(),
-                                   chunk_is_broken<I>{chunks.data(), chunks.size(), columns.size()},
-                                   either{}, 0) != 0;
+  const bool broken =
+      chunks.empty() ? !columns.empty()
+                     : any_of(ctx, chunks.size(), "check: packed_csr",
+                              chunk_is_broken<I>{chunks.data(), chunks.size(), columns.size()});
   if (broken) {
     ctx.synchronize();
     const auto copy = copy_to(host, a);

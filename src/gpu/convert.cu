@@ -1,5 +1,5 @@
 // coo, csr and dense into each other. Waits only where the number of entries must be known.
-#include "gpu/parts/reduce.cuh"
+#include "gpu/parts/scan.cuh"
 #include "gpu/parts/sort.cuh"
 #include <lacuna/core/checked.hpp>
 #include <lacuna/op/convert.hpp>

@@ -2,8 +2,8 @@
 #include <lacuna/format/bsr.hpp>
 
 #include "gpu/parts/cuda.cuh"
-#include "gpu/parts/reduce.cuh"
 #include "gpu/parts/sort.cuh"
+#include "op/smallest_blocks.hpp"
 
 namespace lacuna::detail::gpu {
 namespace {
@@ -27,25 +27,10 @@ __device__ std::int64_t find_block(const I* colind, std::int64_t begin, std::int
   return begin;
 }
 
-/// Where an entry's value is kept; -1: nowhere, it is of another pattern.
-template <class I, class O> struct block_places {
-  const O* rowptr;
-  const I* colind;
-  int block;
-  __device__ std::int64_t operator()(std::int64_t row, I column) const {
-    const std::int64_t i = row / block, last = rowptr[i + 1];
-    const auto wanted = static_cast<I>(column / block);
-    const std::int64_t k = find_block(colind, std::int64_t{rowptr[i]}, last, wanted);
-    const I stored = k < last ? colind[k] : I{-1};
-    if (k == last || (stored < 0 ? ~stored : stored) != wanted) return -1;
-    return k * block * block + column % block * block + row % block;
-  }
-};
-
 /// Which blocks have entries: a matrix of blocks, its values unused.
-template <class T, class I, class O>
+template <class I, class O>
 csr_d<float, I, O> block_pattern(const device_context& ctx,
-                                 csr_view<const T, I, O, space::device> a, int block) {
+                                 csr_view<const float, I, O, space::device> a, int block) {
   const std::int64_t rows = a.shape().row, cols = a.shape().col;
   const index<I> shape{(rows + block - 1) / block, (cols + block - 1) / block};
   csr_d<float, I, O> blocks(ctx, shape, a.size());
@@ -64,35 +49,97 @@ csr_d<float, I, O> block_pattern(const device_context& ctx,
   return merge_csr<float, I, O>(ctx, std::as_const(blocks).view(), duplicates::first);
 }
 
+/// New values from rows that are sorted and unique: their entries come in the order of the blocks,
+/// so a place knows its entry by counting. One warp per block row, 32 blocks at a time: lanes count
+/// what is before each block in its b rows, then write the places one after the other.
+template <class T, class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    gather_blocks(bsr_values<T, I, O, space::device> v, bsr_view<T, I, O, space::device> to) {
+  constexpr int warps = block_threads / 32;
+  __shared__ O first_entry[warps][8][32]; // of row r of the block that a lane has
+  __shared__ std::uint64_t masks[warps][32];
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const std::int64_t i = std::int64_t{blockIdx.x} * warps + warp;
+  if (i >= to.block_rows()) return;
+  const auto b = static_cast<unsigned>(to.block()), places = b * b;
+  const std::int64_t rows = to.shape().row, entries = to.size();
+  std::uint64_t row_bits = 0; // bits of a block's row 0
+  for (unsigned c = 0; c < b; ++c) row_bits |= std::uint64_t{1} << (c * b);
+  const std::int64_t begin = to.rowptr().data()[i], end = to.rowptr().data()[i + 1];
+  // Lane r < b has the next entry of row r.
+  O next = lane < b && i * b + lane < rows ? v.rowptr.data()[i * b + lane] : O(entries);
+
+  for (std::int64_t k = begin; k < end; k += 32) {
+    const auto count = static_cast<unsigned>(min(std::int64_t{32}, end - k));
+    const std::uint64_t mask = lane >= count       ? 0
+                               : to.masks().empty() ? all_of(static_cast<int>(b))
+                                                    : to.masks().data()[k + lane];
+    masks[warp][lane] = mask;
+    for (unsigned r = 0; r < b; ++r) {
+      const int own = __popcll(mask & row_bits << r);
+      int up_to_here = own;
+      for (int step = 1; step < 32; step *= 2) {
+        const int before = __shfl_up_sync(0xffffffffu, up_to_here, step);
+        if (lane >= step) up_to_here += before;
+      }
+      const O row_next = __shfl_sync(0xffffffffu, next, r);
+      first_entry[warp][r][lane] = row_next + (up_to_here - own);
+      const int all = __shfl_sync(0xffffffffu, up_to_here, 31);
+      if (lane == r) next += all;
+    }
+    __syncwarp();
+    T* const written = to.values().data() + k * places;
+    for (unsigned t = lane; t < count * places; t += 32) {
+      const unsigned block = t / places, place = t % places, r = place % b;
+      const std::uint64_t has = masks[warp][block], bit = std::uint64_t{1} << place;
+      const std::int64_t e =
+          first_entry[warp][r][block] + __popcll(has & row_bits << r & (bit - 1));
+      // A matrix of another pattern may have too few entries: none are read beyond its last.
+      written[t] = (has & bit) != 0 && e < entries ? v.value(e) : -T{0};
+    }
+    __syncwarp();
+  }
+}
+
+/// New values from rows in any order, with duplicates: blocks are searched for. One thread per row,
+/// so that duplicates are added in their order.
+template <class T, class I, class O>
+void place_by_search(const device_context& ctx, const bsr_values<T, I, O, space::device>& v,
+                     bsr_view<T, I, O, space::device> to) {
+  T* const places = to.values().data();
+  // -0 is what a sum begins with: it changes no bit of the first value.
+  for_each(ctx, to.values().size(), "update_values: bsr",
+           [=] __device__(std::int64_t k) { places[k] = -T{0}; });
+  for_each(ctx, to.shape().row, "update_values: bsr", [=] __device__(std::int64_t row) {
+    const int block = to.block();
+    const std::int64_t i = row / block, last = to.rowptr().data()[i + 1];
+    const I* const colind = to.colind().data();
+    for (O e = v.rowptr.data()[row]; e < v.rowptr.data()[row + 1]; ++e) {
+      const I column = v.colind[e];
+      const auto wanted = static_cast<I>(column / block);
+      const std::int64_t k = find_block(colind, std::int64_t{to.rowptr().data()[i]}, last, wanted);
+      const I stored = k < last ? colind[k] : I{-1};
+      if (k == last || (stored < 0 ? ~stored : stored) != wanted) continue; // of another pattern
+      places[k * block * block + column % block * block + row % block] += v.value(e);
+    }
+  });
+}
+
 } // namespace
 
-template <class T, class I, class O>
-bsr<T, I, O, space::device> csr_to_bsr(const device_context& ctx,
-                                       csr_view<const T, I, O, space::device> a,
-                                       const bsr_options& options) {
+template <class I, class O>
+bsr_blocks<I, O, space::device> find_blocks(const device_context& ctx,
+                                            csr_view<const float, I, O, space::device> a, int asked,
+                                            std::size_t value_bytes) {
   const device_guard guard(ctx.device());
-  csr_d<float, I, O> pattern;
-  int block = options.block;
-  if (block != 0) {
-    pattern = block_pattern(ctx, a, block);
-  } else {
-    double least = 0;
-    for (const int tried : {2, 3, 4, 5, 6, 7, 8}) {
-      csr_d<float, I, O> found = block_pattern(ctx, a, tried);
-      const double bytes =
-          static_cast<double>(found.size()) * (tried * tried * sizeof(T) + sizeof(I));
-      if (block != 0 && bytes >= least) continue;
-      least = bytes;
-      block = tried;
-      pattern = std::move(found);
-    }
-  }
-  bsr<T, I, O, space::device> result{a.shape(), a.size(), block, {}, {}, {}, {}, false};
-  const std::int64_t blocks = pattern.size();
+  auto found = smallest_blocks(asked, value_bytes, sizeof(I),
+                               [&](int tried) { return block_pattern(ctx, a, tried); });
+  const int block = found.first;
+  bsr_blocks<I, O, space::device> result{block, {}, {}, {}, false};
+  const std::int64_t blocks = found.second.size();
   array<float, space::device> unused;
-  std::tie(result.rowptr, result.colind, unused) = std::move(pattern).release();
+  std::tie(result.rowptr, result.colind, unused) = std::move(found.second).release();
   unused = {};
-  result.values = array<T, space::device>(ctx, checked_mul(blocks, block * block));
   array<std::uint64_t, space::device> masks(ctx, blocks);
   check(cudaMemsetAsync(masks.data(), 0, masks.bytes(), ctx.stream()), "to_bsr: memset");
 
@@ -110,14 +157,20 @@ bsr<T, I, O, space::device> csr_to_bsr(const device_context& ctx,
     atomicOr(bits + k, 1ULL << (column % block * block + row % block));
   });
   const std::uint64_t all = all_of(block);
-  const auto lacking = reduce<std::int64_t>(
-      ctx, blocks,
-      [=] __device__(std::int64_t k) { return static_cast<std::int64_t>(bits[k] != all); },
-      cuda::std::plus<>{}, 0);
-  const auto taken = reduce<std::int64_t>(
-      ctx, blocks,
-      [=] __device__(std::int64_t k) { return static_cast<std::int64_t>(__popcll(bits[k])); },
-      cuda::std::plus<>{}, 0);
+  array<unsigned long long, space::device> totals(ctx, 2); // blocks that lack entries; places taken
+  check(cudaMemsetAsync(totals.data(), 0, totals.bytes(), ctx.stream()), "to_bsr: memset");
+  for_each(ctx, blocks, "to_bsr: totals", [=, totals = totals.data()] __device__(std::int64_t k) {
+    const unsigned lanes = __activemask();
+    const int lacking = __popc(__ballot_sync(lanes, bits[k] != all));
+    const unsigned taken = __reduce_add_sync(lanes, static_cast<unsigned>(__popcll(bits[k])));
+    if (static_cast<int>(threadIdx.x % 32) != __ffs(static_cast<int>(lanes)) - 1) return;
+    atomicAdd(totals, static_cast<unsigned long long>(lacking));
+    atomicAdd(totals + 1, static_cast<unsigned long long>(taken));
+  });
+  unsigned long long counted[2];
+  read_back(ctx, counted, totals.data(), 2);
+  const auto lacking = static_cast<std::int64_t>(counted[0]);
+  const auto taken = static_cast<std::int64_t>(counted[1]);
   result.merged = taken != a.size();
   if (lacking > 0) {
     for_each(ctx, blocks, "to_bsr: columns", [=] __device__(std::int64_t k) {
@@ -125,48 +178,27 @@ bsr<T, I, O, space::device> csr_to_bsr(const device_context& ctx,
     });
     result.masks = std::move(masks);
   }
-  place_in_bsr<T, I, O>(ctx, a.rowptr(), colind, nullptr, a.values().data(), result.view());
   return result;
 }
 
 template <class T, class I, class O>
-void place_in_bsr(const device_context& ctx, vector_view<const O, space::device> rowptr,
-                  const I* colind, const O* from, const T* values,
+void place_in_bsr(const device_context& ctx, const bsr_values<T, I, O, space::device>& v,
                   bsr_view<T, I, O, space::device> to) {
   const device_guard guard(ctx.device());
-  const int block = to.block();
-  const std::int64_t entries = to.size();
-  const O* const rows = rowptr.data();
-  const O* const block_rowptr = to.rowptr().data();
-  const I* const block_colind = to.colind().data();
-  T* const places = to.values().data();
-  const std::int64_t row_count = to.shape().row;
-  // -0 is what a sum begins with: it changes no bit of the first value.
-  for_each(ctx, to.values().size(), "update_values: bsr",
-           [=] __device__(std::int64_t k) { places[k] = -T{0}; });
-  const block_places<I, O> place_of{block_rowptr, block_colind, block};
-  if (!to.merged()) {
-    for_each(ctx, rowptr.empty() ? 0 : entries, "update_values: bsr",
-             [=] __device__(std::int64_t e) {
-               const std::int64_t at = place_of(row_of(rows, row_count, e), colind[e]);
-               if (at >= 0) places[at] = values[from == nullptr ? e : from[e]];
-             });
-    return;
-  }
-  // One thread per row, so that duplicates are added in their order.
-  for_each(ctx, row_count, "update_values: bsr", [=] __device__(std::int64_t row) {
-    for (O e = rows[row]; e < rows[row + 1]; ++e) {
-      const std::int64_t at = place_of(row, colind[e]);
-      if (at >= 0) places[at] += values[from == nullptr ? e : from[e]];
-    }
-  });
+  if (to.block_rows() == 0) return;
+  if (!v.sorted || to.merged()) return place_by_search(ctx, v, to);
+  gather_blocks<<<blocks_for(to.block_rows() * 32), block_threads, 0, ctx.stream()>>>(v, to);
+  check_launch("gather_blocks");
 }
 
+#define LACUNA_INSTANTIATE(I, O)                                                                   \
+  template bsr_blocks<I, O, space::device> find_blocks<I, O>(                                      \
+      const device_context&, csr_view<const float, I, O, space::device>, int, std::size_t);
+LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
+#undef LACUNA_INSTANTIATE
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template bsr<T, I, O, space::device> csr_to_bsr<T, I, O>(                                        \
-      const device_context&, csr_view<const T, I, O, space::device>, const bsr_options&);          \
-  template void place_in_bsr<T, I, O>(const device_context&, vector_view<const O, space::device>,  \
-                                      const I*, const O*, const T*,                                \
+  template void place_in_bsr<T, I, O>(const device_context&,                                       \
+                                      const bsr_values<T, I, O, space::device>&,                   \
                                       bsr_view<T, I, O, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 

@@ -1,9 +1,8 @@
 // Grouping the rows of a CSR matrix for CSR-k on the device: a few passes over the row pointers.
 #include <cmath>
 
-#include <cub/device/device_select.cuh>
-
-#include "gpu/parts/reduce.cuh"
+#include "gpu/parts/row_lengths.cuh"
+#include "gpu/parts/scan.cuh"
 #include "gpu/parts/sort.cuh"
 #include "plan/csr_k.hpp"
 
@@ -17,34 +16,6 @@ __device__ inline std::int64_t piece_length(std::int64_t entries) {
   return piece_entries * ((entries + (std::int64_t{1} << 22) - 1) >> 22);
 }
 
-struct length_totals {
-  std::int64_t rows, entries, longest;
-  double squares;
-};
-struct add_lengths {
-  __device__ length_totals operator()(const length_totals& a, const length_totals& b) const {
-    return {a.rows + b.rows, a.entries + b.entries, max(a.longest, b.longest),
-            a.squares + b.squares};
-  }
-};
-template <class O> struct length_of_row {
-  const O* rowptr;
-  std::int64_t limit;
-  __device__ length_totals operator()(std::int64_t row) const {
-    const std::int64_t length = rowptr[row + 1] - rowptr[row];
-    if (length > limit) return {0, 0, 0, 0};
-    const auto l = static_cast<double>(length);
-    return {1, length, length, l * l};
-  }
-};
-template <class O> struct is_long_row {
-  const O* rowptr;
-  std::int64_t limit;
-  __device__ bool operator()(std::int64_t row) const {
-    return rowptr[row + 1] - rowptr[row] > limit;
-  }
-};
-
 /// 0, size, 2 size, … and count.
 template <class I>
 array<I, space::device> equal_starts(const device_context& ctx, std::int64_t count,
@@ -56,22 +27,6 @@ array<I, space::device> equal_starts(const device_context& ctx, std::int64_t cou
              starts[j] = static_cast<I>(j == groups ? count : j * size);
            });
   return starts;
-}
-
-/// The rows of more than `limit` entries, of which there are `count`, ascending.
-template <class O>
-array<std::int64_t, space::device> find_long_rows(const device_context& ctx, const O* rowptr,
-                                                  std::int64_t rows, std::int64_t limit,
-                                                  std::int64_t count) {
-  array<std::int64_t, space::device> long_rows(ctx, count);
-  if (count == 0) return long_rows;
-  array<std::int64_t, space::device> number(ctx, 1);
-  run_cub(ctx, "group_rows: long rows", [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceSelect::If(scratch, bytes, thrust::make_counting_iterator(std::int64_t{0}),
-                                 long_rows.data(), number.data(), rows,
-                                 is_long_row<O>{rowptr, limit}, ctx.stream());
-  });
-  return long_rows;
 }
 
 template <class I, class O>
@@ -116,8 +71,7 @@ csr_k_groups<I, O, space::device> group_rows(const device_context& ctx,
   const std::int64_t rows = std::max<std::int64_t>(rowptr.size() - 1, 0);
   std::int64_t short_rows = rows; // after the last look, the rows that are not long
   const auto look = [&](std::int64_t limit) -> row_statistics {
-    const length_totals totals = reduce(ctx, rows, length_of_row<O>{rowptr.data(), limit},
-                                        add_lengths{}, length_totals{0, 0, 0, 0});
+    const length_totals totals = total_lengths(ctx, rowptr.data(), rows, limit);
     short_rows = totals.rows;
     if (totals.rows == 0) return {};
     const auto count = static_cast<double>(totals.rows);

@@ -1,7 +1,7 @@
 // csr to packed_csr and back. One warp per chunk finds its base and width, a scan where its columns
 // begin, and one warp per chunk writes them. Waits for their size and for the row lengths.
 #include "gpu/packed_columns.cuh"
-#include "gpu/parts/reduce.cuh"
+#include "gpu/parts/scan.cuh"
 #include <lacuna/format/packed_csr.hpp>
 
 namespace lacuna::detail::gpu {

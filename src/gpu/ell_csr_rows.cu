@@ -2,6 +2,7 @@
 #include "gpu/ell_csr_rows.cuh"
 
 #include "gpu/parts/reduce.cuh"
+#include "gpu/parts/scan.cuh"
 #include "gpu/parts/sort.cuh"
 
 namespace lacuna::detail::gpu {

@@ -1,6 +1,6 @@
 // Merging of duplicates in sorted matrices: mark the first of each run, scan, write runs out.
 // A run is summed by one thread in stored order. Waits once, for the number of entries left.
-#include "gpu/parts/reduce.cuh"
+#include "gpu/parts/scan.cuh"
 #include "gpu/parts/sort.cuh"
 #include <lacuna/op/convert.hpp>
 

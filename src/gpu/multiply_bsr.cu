@@ -106,7 +106,7 @@ void run_blocks(const device_context& ctx, block_multiply_arguments<T, I> p, std
 } // namespace
 
 template <class T, class I, class O>
-void multiply_bsr(const device_context& ctx, T alpha, bsr_view<const T, I, O, space::device> a,
+void multiply_format(const device_context& ctx, T alpha, bsr_view<const T, I, O, space::device> a,
                   dense_view<const T, space::device> x, T beta,
                   dense_view<const T, space::device> z, dense_view<T, space::device> y) {
   const auto [rows, columns] = y.shape();
@@ -143,7 +143,7 @@ void multiply_bsr(const device_context& ctx, T alpha, bsr_view<const T, I, O, sp
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void multiply_bsr<T, I, O>(                                                             \
+  template void multiply_format<T, I, O>(                                                             \
       const device_context&, T, bsr_view<const T, I, O, space::device>,                            \
       dense_view<const T, space::device>, T, dense_view<const T, space::device>,                   \
       dense_view<T, space::device>);

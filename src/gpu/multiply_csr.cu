@@ -1,6 +1,6 @@
 // Y = alpha A X + beta Z on the device, A in CSR, X one or several columns. Two kernels:
-//   rows:  a group of 1..32 lanes a row, for rows of like length;
-//   tiles: a block takes 2048 neighbouring entries, of whole rows where the longest fits, else of
+//   rows:  a group of 1 to 32 lanes per row, for rows of like length;
+//   tiles: a block takes 2560 neighbouring entries, of whole rows where the longest fits, else of
 //          equal shares of rows and entries (Merrill and Garland 2016), for any rows.
 // Neither uses atomics; every sum is formed in an order fixed by the matrix and the tuning.
 //
@@ -16,12 +16,14 @@ void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>
 }
 
 template <class T, class I, class O>
-void multiply_csr(const device_context& ctx,
-                  const multiply_inspection<T, I, O, space::device>* info, T alpha,
-                  device_csr<T, I, O> a, device_in<T> x, T beta, device_in<T> z, device_out<T> y) {
-  if (y.empty()) return;
+void multiply_format(const device_context& ctx, T alpha, inspected_csr<T, I, O, space::device> m,
+                     dense_view<const T, space::device> x, T beta,
+                     dense_view<const T, space::device> z, dense_view<T, space::device> y) {
+  if (y.shape().row == 0 || y.shape().col == 0) return;
   const device_guard guard(ctx.device());
-  const auto p = make_arguments(alpha, a, x.data(), beta, z.data(), y.data());
+  if (!are_vectors(x, beta, z, y)) return multiply_csr_dense(ctx, alpha, m.a, x, beta, z, y);
+  const auto p = make_arguments(alpha, m.a, x.data(), beta, z.data(), y.data());
+  const auto* const info = m.found;
   if (info == nullptr)
     return multiply_tiles(ctx, p, tile_kind::split,
                           find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, split_tiles));
@@ -32,9 +34,10 @@ void multiply_csr(const device_context& ctx,
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template void multiply_tiles<T, I, O>(const device_context&, const multiply_arguments<T, I, O>&, \
                                         tile_kind, const array<tile_start<I, O>, space::device>&); \
-  template void multiply_csr<T, I, O>(                                                             \
-      const device_context&, const multiply_inspection<T, I, O, space::device>*, T,                \
-      device_csr<T, I, O>, device_in<T>, T, device_in<T>, device_out<T>);
+  template void multiply_format<T, I, O>(                                                          \
+      const device_context&, T, inspected_csr<T, I, O, space::device>,                             \
+      dense_view<const T, space::device>, T, dense_view<const T, space::device>,                   \
+      dense_view<T, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

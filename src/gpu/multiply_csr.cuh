@@ -71,4 +71,10 @@ template <class T, class I, class O>
 void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>& p, tile_kind kind,
                     const array<tile_start<I, O>, space::device>& starts);
 
+/// Several columns, or vectors whose elements have gaps between them; the device is set.
+template <class T, class I, class O>
+void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                        dense_view<const T, space::device> x, T beta,
+                        dense_view<const T, space::device> z, dense_view<T, space::device> y);
+
 } // namespace lacuna::detail::gpu

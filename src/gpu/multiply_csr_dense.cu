@@ -112,9 +112,7 @@ template <class T, class I, class O>
 void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> a,
                         dense_view<const T, space::device> x, T beta,
                         dense_view<const T, space::device> z, dense_view<T, space::device> y) {
-  const auto [rows, columns] = y.shape();
-  if (rows == 0 || columns == 0) return;
-  const device_guard guard(ctx.device());
+  const std::int64_t columns = y.shape().col;
   auto p = make_arguments(alpha, a, x.data(), beta, z.data(), y.data());
   p.columns = columns;
   // A vector's elements are neighbours in either layout unless rows are apart.

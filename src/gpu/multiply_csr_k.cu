@@ -141,9 +141,13 @@ __global__ void __launch_bounds__(most_threads)
 } // namespace
 
 template <class T, class I, class O>
-void multiply_csr_k(const device_context& ctx, T alpha, csr_k_view<const T, I, O, space::device> m,
-                    device_in<T> x, T beta, device_in<T> z, device_out<T> y) {
-  if (y.empty()) return;
+void multiply_format(const device_context& ctx, T alpha, csr_k_view<const T, I, O, space::device> m,
+                     dense_view<const T, space::device> x, T beta,
+                     dense_view<const T, space::device> z, dense_view<T, space::device> y) {
+  if (!are_vectors(x, beta, z, y))
+    return multiply_format(ctx, alpha, inspected_csr<T, I, O, space::device>{m.rows()}, x, beta, z,
+                           y);
+  if (y.shape().row == 0) return;
   const device_guard guard(ctx.device());
   const csr_k_grouping g = m.grouping();
   const bool k3 = g.k == 3;
@@ -196,9 +200,10 @@ void multiply_csr_k(const device_context& ctx, T alpha, csr_k_view<const T, I, O
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void multiply_csr_k<T, I, O>(const device_context&, T,                                  \
-                                        csr_k_view<const T, I, O, space::device>, device_in<T>, T, \
-                                        device_in<T>, device_out<T>);
+  template void multiply_format<T, I, O>(                                                          \
+      const device_context&, T, csr_k_view<const T, I, O, space::device>,                          \
+      dense_view<const T, space::device>, T, dense_view<const T, space::device>,                   \
+      dense_view<T, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

@@ -47,7 +47,7 @@ template <class T>
 void copy_elements(const device_context& ctx, dense_view<const T, space::device> from,
                    dense_view<T, space::device> to) {
   const auto [rows, columns] = from.shape();
-  for_each(ctx, rows * columns, "multiply_packed_csr: copy",
+  for_each(ctx, rows * columns, "packed_csr: copy",
            [from, to, rows = rows] __device__(std::int64_t i) {
              const std::int64_t row = i % rows, column = i / rows;
              to.data()[row * to.row_stride() + column * to.col_stride()] =
@@ -79,25 +79,19 @@ private:
 } // namespace
 
 template <class T, class I, class O>
-void multiply_packed_csr(const device_context& ctx, T alpha, device_packed_csr<T, I, O> a,
-                         device_in<T> x, T beta, device_in<T> z, device_out<T> y) {
-  if (y.empty()) return;
-  const device_guard guard(ctx.device());
-  const auto p = make_packed_arguments(alpha, a, x.data(), beta, z.data(), y.data());
-  const auto* const schedule = schedule_of<T, I, O>(a);
-  if (schedule != nullptr && schedule->kernel.method == spmv_method::rows)
-    return run_rows(ctx, p, schedule->kernel.lanes);
-  multiply_packed_tiles(ctx, p, schedule);
-}
-
-template <class T, class I, class O>
-void multiply_packed_csr_dense(const device_context& ctx, T alpha, device_packed_csr<T, I, O> a,
-                               dense_view<const T, space::device> x, T beta,
-                               dense_view<const T, space::device> z,
-                               dense_view<T, space::device> y) {
+void multiply_format(const device_context& ctx, T alpha, device_packed_csr<T, I, O> a,
+                     dense_view<const T, space::device> x, T beta,
+                     dense_view<const T, space::device> z, dense_view<T, space::device> y) {
   const auto [rows, columns] = y.shape();
   if (rows == 0 || columns == 0) return;
   const device_guard guard(ctx.device());
+  const auto* const schedule = schedule_of<T, I, O>(a);
+  if (are_vectors(x, beta, z, y)) {
+    const auto p = make_packed_arguments(alpha, a, x.data(), beta, z.data(), y.data());
+    if (schedule != nullptr && schedule->kernel.method == spmv_method::rows)
+      return run_rows(ctx, p, schedule->kernel.lanes);
+    return multiply_packed_tiles(ctx, p, schedule);
+  }
   if (beta == T{0}) z = {};
   by_columns<const T> x_used(ctx, x), z_used(ctx, z);
   by_columns<T> y_used(ctx, y);
@@ -109,14 +103,12 @@ void multiply_packed_csr_dense(const device_context& ctx, T alpha, device_packed
   p.x_stride = x_used.view().col_stride();
   p.z_stride = z_used.view().col_stride();
   p.y_stride = y_used.view().col_stride();
-  multiply_packed_tiles(ctx, p, schedule_of<T, I, O>(a));
+  multiply_packed_tiles(ctx, p, schedule);
   y_used.give_back(ctx);
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void multiply_packed_csr<T, I, O>(const device_context&, T, device_packed_csr<T, I, O>, \
-                                             device_in<T>, T, device_in<T>, device_out<T>);        \
-  template void multiply_packed_csr_dense<T, I, O>(                                                \
+  template void multiply_format<T, I, O>(                                                          \
       const device_context&, T, device_packed_csr<T, I, O>, dense_view<const T, space::device>, T, \
       dense_view<const T, space::device>, dense_view<T, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)

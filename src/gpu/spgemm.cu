@@ -11,7 +11,8 @@
 #include <lacuna/plan/machine.hpp>
 
 #include "core/kernel_offsets.hpp"
-#include "gpu/parts/reduce.cuh"
+#include "gpu/parts/any_of.cuh"
+#include "gpu/parts/scan.cuh"
 #include "gpu/spgemm_expand.cuh"
 #include "gpu/spgemm_split.cuh"
 
@@ -21,14 +22,11 @@ namespace {
 template <class I, class O> struct is_out_of_order {
   const O* rowptr;
   const I* colind;
-  __device__ int operator()(std::int64_t row) const {
+  __device__ bool operator()(std::int64_t row) const {
     for (O k = rowptr[row] + 1; k < rowptr[row + 1]; ++k)
-      if (colind[k] <= colind[k - 1]) return 1;
-    return 0;
+      if (colind[k] <= colind[k - 1]) return true;
+    return false;
   }
-};
-struct either {
-  __device__ int operator()(int a, int b) const { return a | b; }
 };
 
 /// B with rows that are sorted and unique: B itself, or a copy.
@@ -37,8 +35,8 @@ public:
   ordered_factor(const device_context& ctx, device_csr<T, I, O> b) : b_(b) {
     if (b.order().sorted && b.order().unique) return;
     const std::int64_t rows = b.shape().row;
-    if (reduce(ctx, rows, is_out_of_order<I, O>{b.rowptr().data(), b.colind().data()}, either{},
-               0) == 0)
+    if (!any_of(ctx, rows, "multiply: order of B",
+                is_out_of_order<I, O>{b.rowptr().data(), b.colind().data()}))
       return;
     csr<T, I, O, space::device> copy = copy_to(ctx, b);
     sort(ctx, copy);
@@ -65,23 +63,6 @@ template <class OC> void require_fits(std::int64_t entries) {
     throw unsupported("multiply: C has " + std::to_string(entries) + " entries, and offsets of " +
                       std::to_string(8 * sizeof(OC)) + " bits number " + std::to_string(most) +
                       ": multiply_wide has offsets of 64 bits");
-}
-
-template <class OC> struct to_offset {
-  __device__ OC operator()(std::int64_t v) const { return static_cast<OC>(v); }
-};
-
-/// rowptr[i] = counts before i; all of them fit.
-template <class OC>
-void scan_counts(const device_context& ctx, std::int64_t rows, const std::int64_t* counts,
-                 OC* rowptr) {
-  check(cudaMemsetAsync(rowptr, 0, sizeof(OC), ctx.stream()), "scan_counts");
-  if (rows == 0) return;
-  run_cub(ctx, "scan_counts", [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceScan::InclusiveSum(scratch, bytes,
-                                         thrust::make_transform_iterator(counts, to_offset<OC>{}),
-                                         rowptr + 1, rows, ctx.stream());
-  });
 }
 
 template <class T, class I, class O>
@@ -144,7 +125,7 @@ csr<T, I, OC, space::device> multiply_by_sorting(const device_context& ctx, T al
                  result_bytes<T, I, OC>(f.rows, made.entries()) + made.bytes());
   csr<T, I, OC, space::device> c(ctx, {a.shape().row, b.shape().col},
                                  static_cast<OC>(made.entries()), {true, true});
-  scan_counts(ctx, f.rows, made.sizes(), c.rowptr().data());
+  exclusive_sums(ctx, f.rows, made.sizes(), c.rowptr().data());
   OC last = 0;
   read_back(ctx, &last, std::as_const(c).rowptr().data() + f.rows, 1);
   if (last != static_cast<OC>(made.entries()))
@@ -177,7 +158,7 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   require_fits<OC>(entries);
   require_within(options, "C takes ", result_bytes<T, I, OC>(f.rows, entries));
   csr<T, I, OC, space::device> c(ctx, shape, static_cast<OC>(entries), {true, true});
-  scan_counts(ctx, f.rows, counts.data(), c.rowptr().data());
+  exclusive_sums(ctx, f.rows, counts.data(), c.rowptr().data());
   counts = {};
   clock.lap(&spgemm_report::allocate);
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
@@ -225,7 +206,7 @@ std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<
   keeping->totals = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
   const auto entries = static_cast<std::int64_t>(keeping->totals.entries);
   require_fits<OC>(entries);
-  scan_counts(ctx, f.rows, counts.data(), rowptr.data());
+  exclusive_sums(ctx, f.rows, counts.data(), rowptr.data());
   if (f.rows > 0)
     keeping->bins.emplace(bin_to_fill<I, O>(ctx, f, facts.view(), keeping->totals, rowptr.data(),
                                             facts.counters.data()->binned_to_fill));

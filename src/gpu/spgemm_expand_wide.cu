@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 
 #include "gpu/parts/hash.cuh"

@@ -1,17 +1,22 @@
 // Lists of rows, split in two.
 #pragma once
 
-#include <cub/device/device_partition.cuh>
-
 #include "gpu/parts/offsets.cuh"
-#include "gpu/parts/reduce.cuh"
+#include "gpu/parts/scan.cuh"
 #include "gpu/spgemm_bins.cuh"
 
 namespace lacuna::detail::gpu {
 
-template <class I> struct listed_row {
+template <class I, class Condition> struct flag_rows {
   row_list<I> rows;
-  __device__ I operator()(std::int64_t i) const { return static_cast<I>(rows[i]); }
+  Condition holds;
+  I* listed;
+  char* flags;
+  __device__ void operator()(std::int64_t i) const {
+    const auto row = static_cast<I>(rows[i]);
+    listed[i] = row;
+    flags[i] = holds(row) ? 1 : 0;
+  }
 };
 
 /// The rows of a list for which a condition holds, and the others, both in their order. Waits,
@@ -23,15 +28,12 @@ public:
       : matching{nullptr, 0}, others(rows) {
     if (rows.count == 0 || !look) return;
     list_ = array<I, space::device>(ctx, rows.count);
-    array<std::int64_t, space::device> selected(ctx, 1);
-    run_cub(ctx, "row_split", [&](void* scratch, std::size_t& bytes) {
-      return cub::DevicePartition::If(
-          scratch, bytes,
-          thrust::make_transform_iterator(thrust::make_counting_iterator(std::int64_t{0}),
-                                          listed_row<I>{rows}),
-          list_.data(), selected.data(), rows.count, holds, ctx.stream());
-    });
-    read_back(ctx, &matching.count, selected.data(), 1);
+    array<I, space::device> listed(ctx, rows.count);
+    array<char, space::device> flags(ctx, rows.count);
+    for_each(ctx, rows.count, "row_split",
+             flag_rows<I, Condition>{rows, holds, listed.data(), flags.data()});
+    matching.count = partition(ctx, rows.count, std::as_const(listed).data(),
+                               std::as_const(flags).data(), list_.data());
     matching.rows = list_.data();
     others = {list_.data(), rows.count - matching.count, matching.count};
   }

@@ -16,7 +16,6 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "core/kernel_offsets.hpp"
-#include "gpu/parts/reduce.cuh"
 #include "gpu/parts/sort.cuh"
 #include <lacuna/op/kept_pattern.hpp>
 #include <lacuna/op/transpose.hpp>

@@ -8,6 +8,7 @@
 //   looks_at_features               whether its options depend on more than the matrix's size
 //   matrix<T, I, O, S>              what it holds
 //   make(ctx, a, options)           from a csr_view
+//   multiply(ctx, m, …)             only where multiply_format(ctx, …, m.view(), …) does not do
 // and, where the base's do not fit, what csr_ordered_format has.
 #pragma once
 
@@ -65,6 +66,7 @@ template <class T, class I, class O, space S> struct value_source {
   const O* from = nullptr;
   vector_view<const O, S> rowptr; ///< of the stored matrix, where updates_by asks for it
   const I* colind = nullptr;
+  bool sorted = false; ///< the columns of each of its rows
 };
 
 /// What of the stored matrix's pattern an update of its values goes by.
@@ -82,11 +84,6 @@ struct csr_ordered_format {
   static constexpr bool looks_at_features = true;
   static constexpr value_order updates_by = value_order::entries;
 
-  template <class T, class M, space S>
-  static void multiply(const context<S>& ctx, const M& m, T alpha, dense_view<const T, S> x, T beta,
-                       dense_view<const T, S> z, dense_view<T, S> y) {
-    multiply_format(ctx, alpha, m.view(), x, beta, z, y);
-  }
   template <class T, class I, class O, space S, class M>
   static void update(const context<S>& ctx, M& m, const value_source<T, I, O, S>& v) {
     detail::place_values<T, O, S>(ctx, v.from, v.a.values(), m.values());

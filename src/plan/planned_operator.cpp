@@ -23,7 +23,10 @@ public:
 
   void multiply(const context<S>& ctx, T alpha, dense_view<const T, S> x, T beta,
                 dense_view<const T, S> z, dense_view<T, S> y) const override {
-    F::multiply(ctx, m_, alpha, x, beta, z, y);
+    if constexpr (requires { F::multiply(ctx, m_, alpha, x, beta, z, y); })
+      F::multiply(ctx, m_, alpha, x, beta, z, y);
+    else
+      multiply_format(ctx, alpha, m_.view(), x, beta, z, y);
   }
   void update(const context<S>& ctx, const value_source<T, I, O, S>& v) override {
     F::update(ctx, m_, v);
@@ -88,7 +91,7 @@ template <class T, class I, class O, space S>
 value_map<I, O, S> make_value_map(const context<S>& ctx, const stored_matrix<T, I, O, S>& to,
                                   csr_view<const T, I, O, S> a, bool transposed) {
   array<double, S> numbers(ctx, a.size());
-  value_map<I, O, S> map{array<O, S>(ctx, a.size()), {}, {}};
+  value_map<I, O, S> map{array<O, S>(ctx, a.size()), {}, {}, false};
   csr_view<const double, I, O, S> numbered(std::as_const(numbers).data(), a.rowptr().data(),
                                            a.colind().data(), a.shape(), a.size(), a.order());
   csr<double, I, O, S> across, permuted;
@@ -109,6 +112,7 @@ value_map<I, O, S> make_value_map(const context<S>& ctx, const stored_matrix<T, 
   } else {
     detail::gpu::as_offsets<O>(ctx, numbered.values(), map.from.view());
   }
+  map.sorted = numbered.order().sorted;
   if (to.updates_by() != value_order::entries) {
     auto arrays = std::move(to.order() != nullptr ? permuted : across).release();
     map.rowptr = std::move(std::get<0>(arrays));
@@ -178,10 +182,11 @@ void planned_operator<T, I, O, S>::state::update(csr_view<const T, I, O, S> from
                                                  std::shared_ptr<csr<T, I, O, S>> taken) {
   make_maps(ctx, from);
   const auto source = [&](const planning::value_map<I, O, S>& by) {
-    planning::value_source<T, I, O, S> v{from, nullptr, from.rowptr(), from.colind().data()};
+    planning::value_source<T, I, O, S> v{from, nullptr, from.rowptr(), from.colind().data(),
+                                         from.order().sorted};
     if (!by.from.empty()) v.from = by.from.data();
     if (!by.rowptr.empty()) v.rowptr = std::as_const(by.rowptr).view();
-    if (!by.colind.empty()) v.colind = by.colind.data();
+    if (!by.colind.empty()) v.colind = by.colind.data(), v.sorted = by.sorted;
     return v;
   };
   if (transposed && transposed->looks())

@@ -2,9 +2,9 @@
 // where a node of a mesh has several unknowns.
 //
 //   auto m = to_bsr(ctx, a, {.block = 3});   blocks of 3 x 3, aligned to multiples of 3
-//   auto m = to_bsr(ctx, a);                 the size that takes the fewest bytes, found by
-//   counting multiply(ctx, m, x, y);                  y = A x auto b = to_csr(ctx, m); a again,
-//   sorted; duplicates were added up
+//   auto m = to_bsr(ctx, a);                 the size that takes the fewest bytes
+//   multiply(ctx, m, x, y);                  y = A x
+//   auto b = to_csr(ctx, m);                 a again, sorted; duplicates were added up
 //
 // Duplicates are added up before they meet x: where x has Inf that may give Inf for CSR's NaN.
 //
@@ -121,44 +121,83 @@ struct bsr_options {
   int block = 0; ///< 2 to 8; 0: the size with the fewest bytes
 };
 
+namespace detail {
+/// Which blocks have entries, and which: a bsr without its values.
+template <class I, class O, space S> struct bsr_blocks {
+  int block;
+  array<O, S> rowptr;
+  array<I, S> colind;
+  array<std::uint64_t, S> masks;
+  bool merged;
+};
+/// New values for a bsr: entry k of the rows in rowptr and colind is values[from[k]], or values[k]
+/// where from is null. The pattern is that of the bsr.
+template <class T, class I, class O, space S> struct bsr_values {
+  vector_view<const O, S> rowptr;
+  const I* colind;
+  bool sorted; ///< the columns of each row; unsorted ones are searched for
+  const O* from;
+  const T* values;
+  constexpr T value(std::int64_t k) const {
+    return values[from == nullptr ? k : std::int64_t{from[k]}];
+  }
+};
+/// A's pattern; the type of values is another's.
+template <class T, class I, class O, space S>
+csr_view<const float, I, O, S> pattern_of(csr_view<const T, I, O, S> a) {
+  return {nullptr, a.rowptr().data(), a.colind().data(), a.shape(), a.size(), a.order()};
+}
+} // namespace detail
+
 namespace detail::cpu {
-template <class T, class I, class O>
-LACUNA_EXPORT bsr<T, I, O> csr_to_bsr(const host_context& ctx, csr_view<const T, I, O> a,
-                                      const bsr_options& options);
+/// Blocks of a pattern; block 0: of the size that takes the fewest bytes with values of that size.
+template <class I, class O>
+LACUNA_EXPORT bsr_blocks<I, O, space::host> find_blocks(const host_context& ctx,
+                                                        csr_view<const float, I, O> pattern,
+                                                        int block, std::size_t value_bytes);
 template <class T, class I, class O>
 LACUNA_EXPORT csr<T, I, O> bsr_to_csr(const host_context& ctx, bsr_view<const T, I, O> a);
 template <class T, class I, class O>
 LACUNA_EXPORT void check_bsr(const host_context& ctx, bsr_view<const T, I, O> a);
+template <class T, class I, class O>
+LACUNA_EXPORT void place_in_bsr(const host_context& ctx,
+                                const bsr_values<T, I, O, space::host>& from, bsr_view<T, I, O> to);
 /// Several columns: a block row is read from memory once for all of them.
 template <class T, class I, class O>
-LACUNA_EXPORT void multiply_bsr(const host_context& ctx, T alpha, bsr_view<const T, I, O> a,
-                                dense_view<const T> x, T beta, dense_view<const T> z,
-                                dense_view<T> y);
-/// Entry k of the rows in rowptr and colind is values[from[k]], or values[k] where from is null.
-template <class T, class I, class O>
-LACUNA_EXPORT void place_in_bsr(const host_context& ctx, vector_view<const O> rowptr,
-                                const I* colind, const O* from, const T* values,
-                                bsr_view<T, I, O> to);
+LACUNA_EXPORT void multiply_format(const host_context& ctx, T alpha, bsr_view<const T, I, O> a,
+                                   dense_view<const T> x, T beta, dense_view<const T> z,
+                                   dense_view<T> y);
 } // namespace detail::cpu
 
 namespace detail::gpu {
 /// Waits for the number of blocks.
+template <class I, class O>
+LACUNA_GPU_EXPORT bsr_blocks<I, O, space::device>
+find_blocks(const device_context& ctx, csr_view<const float, I, O, space::device> pattern,
+            int block, std::size_t value_bytes);
+/// Queued.
 template <class T, class I, class O>
-LACUNA_GPU_EXPORT bsr<T, I, O, space::device> csr_to_bsr(const device_context& ctx,
-                                                         csr_view<const T, I, O, space::device> a,
-                                                         const bsr_options& options);
+LACUNA_GPU_EXPORT void place_in_bsr(const device_context& ctx,
+                                    const bsr_values<T, I, O, space::device>& from,
+                                    bsr_view<T, I, O, space::device> to);
 /// Queued. Four columns at a time.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void
-multiply_bsr(const device_context& ctx, T alpha, bsr_view<const T, I, O, space::device> a,
-             dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
-             dense_view<T, space::device> y);
-/// Queued.
-template <class T, class I, class O>
-LACUNA_GPU_EXPORT void
-place_in_bsr(const device_context& ctx, vector_view<const O, space::device> rowptr, const I* colind,
-             const O* from, const T* values, bsr_view<T, I, O, space::device> to);
+multiply_format(const device_context& ctx, T alpha, bsr_view<const T, I, O, space::device> a,
+                dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
+                dense_view<T, space::device> y);
 } // namespace detail::gpu
+
+namespace detail {
+template <class T, class I, class O, space S>
+void place_values(const context<S>& ctx, const bsr_values<T, I, O, S>& from,
+                  bsr_view<T, I, O, S> to) {
+  if constexpr (S == space::host)
+    detail::cpu::place_in_bsr<T, I, O>(ctx, from, to);
+  else
+    detail::gpu::place_in_bsr<T, I, O>(ctx, from, to);
+}
+} // namespace detail
 
 /// From a csr matrix or view. Costs a sort of the block columns; scratch: 4 bytes and an index per
 /// entry. Throws bad_input if the size is not 0 or 2 to 8.
@@ -172,10 +211,28 @@ auto to_bsr(const context<S>& ctx, const A& a, const bsr_options& options = {}) 
   detail::require_same_space<S, V>();
   if (options.block != 0 && (options.block < 2 || options.block > 8))
     throw bad_input("to_bsr: blocks have 2 to 8 rows, not " + std::to_string(options.block));
-  if constexpr (S == space::host)
-    return detail::cpu::csr_to_bsr<T, I, O>(ctx, view, options);
-  else
-    return detail::gpu::csr_to_bsr<T, I, O>(ctx, view, options);
+  auto found = [&] {
+    if constexpr (S == space::host)
+      return detail::cpu::find_blocks<I, O>(ctx, detail::pattern_of(view), options.block,
+                                            sizeof(T));
+    else
+      return detail::gpu::find_blocks<I, O>(ctx, detail::pattern_of(view), options.block,
+                                            sizeof(T));
+  }();
+  const std::int64_t places = checked_mul(found.colind.size(), found.block * found.block);
+  bsr<T, I, O, S> result{view.shape(),
+                         view.size(),
+                         found.block,
+                         std::move(found.rowptr),
+                         std::move(found.colind),
+                         array<T, S>(ctx, places),
+                         std::move(found.masks),
+                         found.merged};
+  detail::place_values<T, I, O, S>(
+      ctx,
+      {view.rowptr(), view.colind().data(), view.order().sorted, nullptr, view.values().data()},
+      result.view());
+  return result;
 }
 template <class A>
   requires(!detail::is_context<A>)
@@ -200,15 +257,8 @@ auto copy_to(const context<S>& ctx, const bsr<T, I, O, From>& a) {
 }
 
 namespace detail {
-template <class T, class I, class O, space S>
-void multiply_format(const context<S>& ctx, T alpha, bsr_view<const T, I, O, S> a,
-                     dense_view<const T, S> x, T beta, dense_view<const T, S> z,
-                     dense_view<T, S> y) {
-  if constexpr (S == space::host)
-    detail::cpu::multiply_bsr<T, I, O>(ctx, alpha, a, x, beta, z, y);
-  else
-    detail::gpu::multiply_bsr<T, I, O>(ctx, alpha, a, x, beta, z, y);
-}
+using cpu::multiply_format;
+using gpu::multiply_format;
 /// A matrix on a device is tested on the host, from a copy.
 template <class T, class I, class O, space S>
 void check_view(const context<S>& ctx, bsr_view<const T, I, O, S> a) {
@@ -219,14 +269,6 @@ void check_view(const context<S>& ctx, bsr_view<const T, I, O, S> a) {
     const auto copy = copy_to(host, a);
     detail::cpu::check_bsr<T, I, O>(host, copy.view());
   }
-}
-template <class T, class I, class O, space S>
-void place_values(const context<S>& ctx, vector_view<const O, S> rowptr, const I* colind,
-                  const O* from, const T* values, bsr_view<T, I, O, S> to) {
-  if constexpr (S == space::host)
-    detail::cpu::place_in_bsr<T, I, O>(ctx, rowptr, colind, from, values, to);
-  else
-    detail::gpu::place_in_bsr<T, I, O>(ctx, rowptr, colind, from, values, to);
 }
 } // namespace detail
 
@@ -256,8 +298,10 @@ void update_values(const context<S>& ctx, bsr<T, I, O, S>& to, const A& a) {
   const auto from = detail::new_values_of<T, I, S>(to, a);
   static_assert(std::is_same_v<typename decltype(from)::offset_type, O>,
                 "lacuna: operands differ in the width of their offsets");
-  detail::place_values<T, I, O, S>(ctx, from.rowptr(), from.colind().data(), nullptr,
-                                   from.values().data(), to.view());
+  detail::place_values<T, I, O, S>(
+      ctx,
+      {from.rowptr(), from.colind().data(), from.order().sorted, nullptr, from.values().data()},
+      to.view());
 }
 
 } // namespace lacuna

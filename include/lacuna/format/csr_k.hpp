@@ -173,12 +173,13 @@ LACUNA_EXPORT csr_k_groups<I, O> group_rows(const host_context& ctx, vector_view
                                             const std::vector<array<I>>* starts);
 /// The invariants beyond csr's; of rows() only the shape and rowptr are read.
 template <class T, class I, class O> LACUNA_EXPORT void check_groups(csr_k_view<const T, I, O> a);
-/// y = alpha A x + beta z; z is not read if beta is 0. Scratch: a value for each piece, if a long
-/// row has several.
+/// Vectors whose elements are neighbours go by super-rows; several columns, and one column of a
+/// row-major block, by the CSR matrix inside. Scratch: a value for each piece, if a long row has
+/// several.
 template <class T, class I, class O>
-LACUNA_EXPORT void multiply_csr_k(const host_context& ctx, T alpha, csr_k_view<const T, I, O> a,
-                                  vector_view<const T> x, T beta, vector_view<const T> z,
-                                  vector_view<T> y);
+LACUNA_EXPORT void multiply_format(const host_context& ctx, T alpha, csr_k_view<const T, I, O> a,
+                                   dense_view<const T> x, T beta, dense_view<const T> z,
+                                   dense_view<T> y);
 } // namespace detail::cpu
 
 namespace detail::gpu {
@@ -189,9 +190,10 @@ group_rows(const device_context& ctx, vector_view<const O, space::device> rowptr
            const csr_k_options& options);
 /// Queued. Scratch: as on the host, and a counter for each long row.
 template <class T, class I, class O>
-LACUNA_GPU_EXPORT void multiply_csr_k(const device_context& ctx, T alpha,
-                                      csr_k_view<const T, I, O, space::device> a, device_in<T> x,
-                                      T beta, device_in<T> z, device_out<T> y);
+LACUNA_GPU_EXPORT void
+multiply_format(const device_context& ctx, T alpha, csr_k_view<const T, I, O, space::device> a,
+                dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
+                dense_view<T, space::device> y);
 } // namespace detail::gpu
 
 namespace detail {
@@ -224,21 +226,8 @@ void check_view(const context<S>& ctx, csr_k_view<const T, I, O, S> a) {
                                         pieces.view()});
   }
 }
-/// What multiply() calls, sizes checked. Vectors whose elements are neighbours go by super-rows;
-/// several columns, and one column of a row-major block, by the CSR matrix inside.
-template <class T, class I, class O, space S>
-void multiply_format(const context<S>& ctx, T alpha, csr_k_view<const T, I, O, S> a,
-                     dense_view<const T, S> x, T beta, dense_view<const T, S> z,
-                     dense_view<T, S> y) {
-  const bool one = is_vector(x) && is_vector(y) && (beta == T{0} || is_vector(z));
-  if (!one) return multiply_csr_columns<T, I, O, S>(ctx, nullptr, alpha, a.rows(), x, beta, z, y);
-  if constexpr (S == space::host)
-    detail::cpu::multiply_csr_k<T, I, O>(ctx, alpha, a, as_vector(x), beta, as_vector(z),
-                                         as_vector(y));
-  else
-    detail::gpu::multiply_csr_k<T, I, O>(ctx, alpha, a, as_vector(x), beta, as_vector(z),
-                                         as_vector(y));
-}
+using cpu::multiply_format;
+using gpu::multiply_format;
 } // namespace detail
 
 /// Takes a over. If it throws, a is as it was.

@@ -176,7 +176,7 @@ template <class T, class I>
 LACUNA_EXPORT void check_ell_csr(const host_context& ctx, ell_csr_view<const T, I> a);
 /// Several columns one after another: the matrix is read once for each.
 template <class T, class I>
-LACUNA_EXPORT void multiply_ell_csr(const host_context& ctx, T alpha, ell_csr_view<const T, I> a,
+LACUNA_EXPORT void multiply_format(const host_context& ctx, T alpha, ell_csr_view<const T, I> a,
                                     dense_view<const T> x, T beta, dense_view<const T> z,
                                     dense_view<T> y);
 } // namespace detail::cpu
@@ -189,7 +189,7 @@ csr_to_ell_csr(const device_context& ctx, csr_view<const T, I, O, space::device>
                const ell_csr_options& options);
 template <class T, class I>
 LACUNA_GPU_EXPORT void
-multiply_ell_csr(const device_context& ctx, T alpha, ell_csr_view<const T, I, space::device> a,
+multiply_format(const device_context& ctx, T alpha, ell_csr_view<const T, I, space::device> a,
                  dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
                  dense_view<T, space::device> y);
 } // namespace detail::gpu
@@ -230,15 +230,8 @@ auto copy_to(const context<S>& ctx, const ell_csr<T, I, From>& a) {
 }
 
 namespace detail {
-template <class T, class I, space S>
-void multiply_format(const context<S>& ctx, T alpha, ell_csr_view<const T, I, S> a,
-                     dense_view<const T, S> x, T beta, dense_view<const T, S> z,
-                     dense_view<T, S> y) {
-  if constexpr (S == space::host)
-    detail::cpu::multiply_ell_csr<T, I>(ctx, alpha, a, x, beta, z, y);
-  else
-    detail::gpu::multiply_ell_csr<T, I>(ctx, alpha, a, x, beta, z, y);
-}
+using cpu::multiply_format;
+using gpu::multiply_format;
 } // namespace detail
 
 /// Tests the written invariants; throws bad_input. A matrix on a device is tested on the host, from

@@ -150,15 +150,10 @@ LACUNA_EXPORT csr<T, I, O> packed_csr_to_csr(const host_context& ctx,
                                              packed_csr_view<const T, I, O> a);
 template <class T, class I, class O>
 LACUNA_EXPORT void check_packed_csr(const host_context& ctx, packed_csr_view<const T, I, O> a);
-/// y = alpha A x + beta z; z is not read if beta is 0.
 template <class T, class I, class O>
-LACUNA_EXPORT void multiply_packed_csr(const host_context& ctx, T alpha,
-                                       packed_csr_view<const T, I, O> a, vector_view<const T> x,
-                                       T beta, vector_view<const T> z, vector_view<T> y);
-template <class T, class I, class O>
-LACUNA_EXPORT void
-multiply_packed_csr_dense(const host_context& ctx, T alpha, packed_csr_view<const T, I, O> a,
-                          dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y);
+LACUNA_EXPORT void multiply_format(const host_context& ctx, T alpha,
+                                   packed_csr_view<const T, I, O> a, dense_view<const T> x, T beta,
+                                   dense_view<const T> z, dense_view<T> y);
 } // namespace detail::cpu
 
 namespace detail::gpu {
@@ -172,16 +167,13 @@ LACUNA_GPU_EXPORT csr_d<T, I, O> packed_csr_to_csr(const device_context& ctx,
                                                    device_packed_csr<T, I, O> a);
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void check_packed_csr(const device_context& ctx, device_packed_csr<T, I, O> a);
-/// Queued, as is the next.
+/// Queued.
 template <class T, class I, class O>
-LACUNA_GPU_EXPORT void multiply_packed_csr(const device_context& ctx, T alpha,
-                                           device_packed_csr<T, I, O> a, device_in<T> x, T beta,
-                                           device_in<T> z, device_out<T> y);
-template <class T, class I, class O>
-LACUNA_GPU_EXPORT void
-multiply_packed_csr_dense(const device_context& ctx, T alpha, device_packed_csr<T, I, O> a,
-                          dense_view<const T, space::device> x, T beta,
-                          dense_view<const T, space::device> z, dense_view<T, space::device> y);
+LACUNA_GPU_EXPORT void multiply_format(const device_context& ctx, T alpha,
+                                       device_packed_csr<T, I, O> a,
+                                       dense_view<const T, space::device> x, T beta,
+                                       dense_view<const T, space::device> z,
+                                       dense_view<T, space::device> y);
 } // namespace detail::gpu
 
 /// From a csr matrix or view. Two passes over the columns and one over the rest; on the device it
@@ -247,23 +239,8 @@ void check_view(const context<S>& ctx, packed_csr_view<const T, I, O, S> a) {
   else
     detail::gpu::check_packed_csr<T, I, O>(ctx, a);
 }
-template <class T, class I, class O, space S>
-void multiply_format(const context<S>& ctx, T alpha, packed_csr_view<const T, I, O, S> a,
-                     dense_view<const T, S> x, T beta, dense_view<const T, S> z,
-                     dense_view<T, S> y) {
-  const bool one = is_vector(x) && is_vector(y) && (beta == T{0} || is_vector(z));
-  if constexpr (S == space::host) {
-    if (one)
-      return detail::cpu::multiply_packed_csr<T, I, O>(ctx, alpha, a, as_vector(x), beta,
-                                                       as_vector(z), as_vector(y));
-    detail::cpu::multiply_packed_csr_dense<T, I, O>(ctx, alpha, a, x, beta, z, y);
-  } else {
-    if (one)
-      return detail::gpu::multiply_packed_csr<T, I, O>(ctx, alpha, a, as_vector(x), beta,
-                                                       as_vector(z), as_vector(y));
-    detail::gpu::multiply_packed_csr_dense<T, I, O>(ctx, alpha, a, x, beta, z, y);
-  }
-}
+using cpu::multiply_format;
+using gpu::multiply_format;
 } // namespace detail
 
 template <space S, class T, class I, class O>

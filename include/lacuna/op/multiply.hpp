@@ -18,21 +18,26 @@
 
 namespace lacuna {
 
+namespace detail {
+/// A csr matrix, and what an inspection found of it or of its transpose; null: nothing.
+template <class T, class I, class O, space S> struct inspected_csr {
+  csr_view<const T, I, O, S> a;
+  const multiply_inspection<T, I, O, S>* found = nullptr;
+};
+} // namespace detail
+
+// Products, sizes checked: Y = alpha A X + beta Z; Z is not read if beta is 0. Every format has
+// overloads of multiply_format, one for each space.
 namespace detail::cpu {
-/// y = alpha A x + beta z; z is not read if beta is 0.
 template <class T, class I, class O>
-LACUNA_EXPORT void multiply_csr(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
-                                vector_view<const T> x, T beta, vector_view<const T> z,
-                                vector_view<T> y);
+LACUNA_EXPORT void multiply_format(const host_context& ctx, T alpha,
+                                   inspected_csr<T, I, O, space::host> a, dense_view<const T> x,
+                                   T beta, dense_view<const T> z, dense_view<T> y);
 /// y = alpha A^T x + beta z. Scratch: the column windows of up to `threads` row ranges.
 template <class T, class I, class O>
 LACUNA_EXPORT void multiply_csr_transposed(const host_context& ctx, T alpha,
                                            csr_view<const T, I, O> a, vector_view<const T> x,
                                            T beta, vector_view<const T> z, vector_view<T> y);
-template <class T, class I, class O>
-LACUNA_EXPORT void multiply_csr_dense(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
-                                      dense_view<const T> x, T beta, dense_view<const T> z,
-                                      dense_view<T> y);
 template <class T, class I, class O>
 LACUNA_EXPORT void inspect_csr(const host_context& ctx, csr_view<const T, I, O> a,
                                multiply_inspection<T, I, O, space::host>& result);
@@ -43,18 +48,13 @@ template <class T, class I, class O> using device_csr = csr_view<const T, I, O, 
 template <class T> using device_in = vector_view<const T, space::device>;
 template <class T> using device_out = vector_view<T, space::device>;
 
-/// y = alpha A x + beta z, queued. Without an inspection by split tiles, which suit
-/// any rows; with one, what the inspection chose.
+/// Queued. One column without an inspection by split tiles, which suit any rows; with one, what the
+/// inspection chose.
 template <class T, class I, class O>
-LACUNA_GPU_EXPORT void multiply_csr(const device_context& ctx,
-                                    const multiply_inspection<T, I, O, space::device>* info,
-                                    T alpha, device_csr<T, I, O> a, device_in<T> x, T beta,
-                                    device_in<T> z, device_out<T> y);
-template <class T, class I, class O>
-LACUNA_GPU_EXPORT void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> a,
-                                          dense_view<const T, space::device> x, T beta,
-                                          dense_view<const T, space::device> z,
-                                          dense_view<T, space::device> y);
+LACUNA_GPU_EXPORT void
+multiply_format(const device_context& ctx, T alpha, inspected_csr<T, I, O, space::device> a,
+                dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
+                dense_view<T, space::device> y);
 /// Reads the row lengths and waits for their statistics.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void inspect_csr(const device_context& ctx, device_csr<T, I, O> a,
@@ -68,65 +68,8 @@ LACUNA_GPU_EXPORT void inspect_csr(const device_context& ctx, device_csr<T, I, O
 namespace lacuna {
 namespace detail {
 
-template <class T, class I, class O, space S>
-void multiply_vector(const context<S>& ctx, const operation_info_t* info,
-                     matrix_operand<T, I, O, S> a, dense_operand<vector_view<const T, S>> x,
-                     dense_operand<vector_view<const T, S>> z, vector_view<T, S> y) {
-  require_same_size("multiply", "x", x.x.size(), a.transposed ? "rows of A" : "columns of A",
-                    a.cols());
-  require_same_size("multiply", "y", y.size(), a.transposed ? "columns of A" : "rows of A",
-                    a.rows());
-  if (z.alpha != 0) require_same_size("multiply", "z", z.x.size(), "y", y.size());
-  require_apart<T>("multiply", "x", x.x.data(), x.x.size(), "y", y.data(), y.size());
-  const T alpha = static_cast<T>(a.alpha * x.alpha), beta = static_cast<T>(z.alpha);
-  const auto* found = find_inspection<T, I, O, S>(info, a);
-  if constexpr (S == space::host) {
-    if (!a.transposed)
-      return detail::cpu::multiply_csr<T, I, O>(ctx, alpha, a.a, x.x, beta, z.x, y);
-    if (found) {
-      const auto t = found->transpose_of(ctx, a.a.values().data());
-      return detail::cpu::multiply_csr<T, I, O>(ctx, alpha, t.a, x.x, beta, z.x, y);
-    }
-    detail::cpu::multiply_csr_transposed<T, I, O>(ctx, alpha, a.a, x.x, beta, z.x, y);
-  } else {
-    if (!a.transposed)
-      return detail::gpu::multiply_csr<T, I, O>(ctx, found, alpha, a.a, x.x, beta, z.x, y);
-    if (found) {
-      const auto t = found->transpose_of(ctx, a.a.values().data());
-      return detail::gpu::multiply_csr<T, I, O>(ctx, found, alpha, t.a, x.x, beta, z.x, y);
-    }
-    const auto t = transpose(ctx, a.a);
-    detail::gpu::multiply_csr<T, I, O>(ctx, nullptr, alpha, t.view(), x.x, beta, z.x, y);
-  }
-}
-
-template <class T, class I, class O, space S>
-void multiply_dense(const context<S>& ctx, const operation_info_t* info,
-                    matrix_operand<T, I, O, S> a, dense_operand<dense_view<const T, S>> x,
-                    dense_operand<dense_view<const T, S>> z, dense_view<T, S> y) {
-  require_same_size("multiply", "rows of X", x.x.shape().row,
-                    a.transposed ? "rows of A" : "columns of A", a.cols());
-  require_same_size("multiply", "rows of Y", y.shape().row,
-                    a.transposed ? "columns of A" : "rows of A", a.rows());
-  require_same_size("multiply", "columns of X", x.x.shape().col, "columns of Y", y.shape().col);
-  if (z.alpha != 0) {
-    require_same_size("multiply", "rows of Z", z.x.shape().row, "rows of Y", y.shape().row);
-    require_same_size("multiply", "columns of Z", z.x.shape().col, "columns of Y", y.shape().col);
-  }
-  require_apart<T>("multiply", "X", x.x.data(), x.x.extent(), "Y", y.data(), y.extent());
-  const T alpha = static_cast<T>(a.alpha * x.alpha), beta = static_cast<T>(z.alpha);
-  const auto run = [&](csr_view<const T, I, O, S> matrix) {
-    if constexpr (S == space::host)
-      detail::cpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
-    else
-      detail::gpu::multiply_csr_dense<T, I, O>(ctx, alpha, matrix, x.x, beta, z.x, y);
-  };
-  const auto* found = find_inspection<T, I, O, S>(info, a);
-  if (!a.transposed) return run(a.a);
-  if (found) return run(found->transpose_of(ctx, a.a.values().data()).a);
-  const auto t = transpose(ctx, a.a);
-  run(t.view());
-}
+using cpu::multiply_format;
+using gpu::multiply_format;
 
 /// One column whose elements are side by side.
 template <class T, space S> bool is_vector(dense_view<T, S> v) {
@@ -135,23 +78,10 @@ template <class T, space S> bool is_vector(dense_view<T, S> v) {
 template <class T, space S> vector_view<T, S> as_vector(dense_view<T, S> v) {
   return {v.data(), v.shape().row};
 }
-/// Y = alpha A X + beta Z by the kernel for one column or for several; found: null, or of A.
-template <class T, class I, class O, space S>
-void multiply_csr_columns(const context<S>& ctx, const multiply_inspection<T, I, O, S>* found,
-                          T alpha, csr_view<const T, I, O, S> a, dense_view<const T, S> x, T beta,
-                          dense_view<const T, S> z, dense_view<T, S> y) {
-  const bool one = is_vector(x) && is_vector(y) && (beta == T{0} || is_vector(z));
-  if constexpr (S == space::host) {
-    if (one)
-      return detail::cpu::multiply_csr<T, I, O>(ctx, alpha, a, as_vector(x), beta, as_vector(z),
-                                                as_vector(y));
-    detail::cpu::multiply_csr_dense<T, I, O>(ctx, alpha, a, x, beta, z, y);
-  } else {
-    if (one)
-      return detail::gpu::multiply_csr<T, I, O>(ctx, found, alpha, a, as_vector(x), beta,
-                                                as_vector(z), as_vector(y));
-    detail::gpu::multiply_csr_dense<T, I, O>(ctx, alpha, a, x, beta, z, y);
-  }
+/// Whether Y = A X + beta Z is one of vectors.
+template <class T, space S>
+bool are_vectors(dense_view<const T, S> x, T beta, dense_view<const T, S> z, dense_view<T, S> y) {
+  return is_vector(x) && is_vector(y) && (beta == T{0} || is_vector(z));
 }
 template <class T, class I, class O, space S>
 void inspect_csr(const context<S>& ctx, csr_view<const T, I, O, S> a,
@@ -168,35 +98,48 @@ template <class T, space S> dense_view<T, S> as_columns(vector_view<T, S> x) {
 }
 template <class T, space S> dense_view<T, S> as_columns(dense_view<T, S> x) { return x; }
 
-/// Y = alpha A X + beta Z with A in a format made for multiplication alone: checks, then
-/// multiply_format, which the format's header declares.
-template <class View, space S, class X, class Y>
-void multiply_product(const context<S>& ctx, sparse_operand<View> a, dense_operand<X> x,
-                      dense_operand<X> z, Y y) {
-  using T = typename View::scalar_type;
+/// Sizes of an operand that is a vector (one column) or a dense matrix.
+struct column_sizes {
+  std::int64_t rows, columns;
+  bool vector;
+};
+/// Throws size_mismatch; z: null where there is no addend.
+LACUNA_EXPORT void require_product_sizes(std::int64_t rows, std::int64_t cols, bool transposed,
+                                         column_sizes x, const column_sizes* z, column_sizes y);
+
+template <class T, class I, class O, space S>
+void multiply_columns(const context<S>& ctx, const operation_info_t* info,
+                      const matrix_operand<T, I, O, S>& a, T alpha, dense_view<const T, S> x,
+                      T beta, dense_view<const T, S> z, dense_view<T, S> y) {
+  using inspected = inspected_csr<T, I, O, S>;
+  const auto* found = find_inspection<T, I, O, S>(info, a);
+  if (!a.transposed) return multiply_format(ctx, alpha, inspected{a.a, found}, x, beta, z, y);
+  if (found != nullptr) {
+    const auto t = found->transpose_of(ctx, a.a.values().data());
+    return multiply_format(ctx, alpha, inspected{t.a, found}, x, beta, z, y);
+  }
+  if constexpr (S == space::host)
+    if (are_vectors(x, beta, z, y))
+      return cpu::multiply_csr_transposed<T, I, O>(ctx, alpha, a.a, as_vector(x), beta,
+                                                   as_vector(z), as_vector(y));
+  const auto t = transpose(ctx, a.a);
+  multiply_format(ctx, alpha, inspected{t.view()}, x, beta, z, y);
+}
+/// A in a format made for multiplication alone.
+template <class View, class T, space S>
+  requires(is_product_format<View>)
+void multiply_columns(const context<S>& ctx, const operation_info_t*, const sparse_operand<View>& a,
+                      T alpha, dense_view<const T, S> x, T beta, dense_view<const T, S> z,
+                      dense_view<T, S> y) {
   if (a.transposed)
     throw unsupported("multiply: this format multiplies in one direction; plan() with "
                       "transposed_multiplies, or make it from the transposed matrix");
-  const auto x_columns = as_columns(x.x), z_columns = as_columns(z.x);
-  const auto y_columns = as_columns(y);
-  const auto [rows, cols] = a.a.shape();
-  require_same_size("multiply", "x", x_columns.shape().row, "columns of A", cols);
-  require_same_size("multiply", "y", y_columns.shape().row, "rows of A", rows);
-  require_same_size("multiply", "columns of X", x_columns.shape().col, "columns of Y",
-                    y_columns.shape().col);
-  if (z.alpha != 0) {
-    require_same_size("multiply", "z", z_columns.shape().row, "y", y_columns.shape().row);
-    require_same_size("multiply", "columns of Z", z_columns.shape().col, "columns of Y",
-                      y_columns.shape().col);
-  }
-  require_apart<T>("multiply", "x", x_columns.data(), x_columns.extent(), "y", y_columns.data(),
-                   y_columns.extent());
-  multiply_format(ctx, static_cast<T>(a.alpha * x.alpha), a.a, x_columns, static_cast<T>(z.alpha),
-                  z_columns, y_columns);
+  multiply_format(ctx, alpha, a.a, x, beta, z, y);
 }
 
-/// Unwraps operands and picks the vector or the dense form; Z may be `no_addend`. What does not fit
-/// is told before anything else is instantiated, so that it is the compiler's first error.
+/// Unwraps operands, vectors as matrices of one column, and checks them; Z may be `no_addend`. What
+/// does not fit is told before anything else is instantiated, so that it is the compiler's first
+/// error.
 struct no_addend {};
 template <space S, class A, class X, class Z, class Y>
 void multiply_unwrapped(const context<S>& ctx, const operation_info_t* info, const A& a, const X& x,
@@ -221,16 +164,22 @@ void multiply_unwrapped(const context<S>& ctx, const operation_info_t* info, con
     if constexpr (one_space && one_type && alike) {
       const auto a_op = operand(a);
       const auto x_op = operand(x);
-      const auto y_view = mutable_view(std::forward<Y>(y));
       auto z_op = x_op;
       z_op.alpha = 0;
       if constexpr (has_addend) z_op = operand(z);
-      if constexpr (requires { typename decltype(a_op.a)::product_format; })
-        multiply_product(ctx, a_op, x_op, z_op, y_view);
-      else if constexpr (requires { x_op.x.ld(); })
-        multiply_dense(ctx, info, a_op, x_op, z_op, y_view);
-      else
-        multiply_vector(ctx, info, a_op, x_op, z_op, y_view);
+      const dense_view<const T, S> x_columns = as_columns(x_op.x), z_columns = as_columns(z_op.x);
+      const dense_view<T, S> y_columns = as_columns(mutable_view(std::forward<Y>(y)));
+      const auto sizes = [](const auto& v) {
+        constexpr bool vector = !requires { x_op.x.ld(); };
+        return column_sizes{v.shape().row, v.shape().col, vector};
+      };
+      const column_sizes z_sizes = sizes(z_columns);
+      require_product_sizes(a_op.rows(), a_op.cols(), a_op.transposed, sizes(x_columns),
+                            z_op.alpha != 0 ? &z_sizes : nullptr, sizes(y_columns));
+      require_apart<T>("multiply", "x", x_columns.data(), x_columns.extent(), "y", y_columns.data(),
+                       y_columns.extent());
+      multiply_columns(ctx, info, a_op, static_cast<T>(a_op.alpha * x_op.alpha), x_columns,
+                       static_cast<T>(z_op.alpha), z_columns, y_columns);
     }
   }
 }

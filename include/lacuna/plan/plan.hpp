@@ -65,19 +65,19 @@ public:
 
   /// y = A x. x and y are vectors, or dense matrices of several columns; they may not overlap.
   template <class X, class Y> void multiply(const X& x, Y&& y) const {
-    run(false, 1, x, 0, x, std::forward<Y>(y));
+    multiply_stored(false, 1, in(x), 0, in(x), out(std::forward<Y>(y)));
   }
   /// y = alpha A x + beta y.
   template <class X, class Y> void multiply(double alpha, const X& x, double beta, Y&& y) const {
-    run(false, alpha, x, beta, y, y);
+    multiply_stored(false, alpha, in(x), beta, in(y), out(std::forward<Y>(y)));
   }
   /// y = A^T x. Not announced by transposed_multiplies: by way of A's CSR arrays.
   template <class X, class Y> void multiply_transposed(const X& x, Y&& y) const {
-    run(true, 1, x, 0, x, std::forward<Y>(y));
+    multiply_stored(true, 1, in(x), 0, in(x), out(std::forward<Y>(y)));
   }
   template <class X, class Y>
   void multiply_transposed(double alpha, const X& x, double beta, Y&& y) const {
-    run(true, alpha, x, beta, y, y);
+    multiply_stored(true, alpha, in(x), beta, in(y), out(std::forward<Y>(y)));
   }
 
   /// New values, from a matrix of the pattern that was planned (csr, its view; csc is converted
@@ -127,16 +127,17 @@ private:
   struct state;
   explicit planned_operator(std::unique_ptr<state> made);
 
-  template <class X, class Z, class Y>
-  void run(bool transposed, double alpha, const X& x, double beta, const Z& z, Y&& y) const {
-    const auto x_view = detail::as_columns(detail::const_view(x));
-    const auto z_view = detail::as_columns(detail::const_view(z));
-    const auto y_view = detail::as_columns(detail::mutable_view(std::forward<Y>(y)));
-    detail::require_same_space<S, decltype(x_view), decltype(y_view)>();
-    static_assert(std::is_same_v<typename decltype(x_view)::scalar_type, T> &&
-                      std::is_same_v<typename decltype(y_view)::scalar_type, T>,
-                  "lacuna: operands differ in value type (float, double)");
-    multiply_stored(transposed, alpha, x_view, beta, z_view, y_view);
+  template <class V> static V checked(V v) {
+    detail::require_same_space<S, V>();
+    detail::require_same_value<T, V>();
+    return v;
+  }
+  /// A vector as a matrix of one column; a dense matrix as it is.
+  template <class X> static auto in(const X& x) {
+    return checked(detail::as_columns(detail::const_view(x)));
+  }
+  template <class Y> static auto out(Y&& y) {
+    return checked(detail::as_columns(detail::mutable_view(std::forward<Y>(y))));
   }
   /// Checks sizes, and multiplies with what is stored.
   void multiply_stored(bool transposed, double alpha, dense_view<const T, S> x, double beta,

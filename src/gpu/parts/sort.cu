@@ -4,7 +4,7 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-#include "gpu/parts/reduce.cuh"
+#include "gpu/parts/run_cub.cuh"
 
 namespace lacuna::detail::gpu {
 

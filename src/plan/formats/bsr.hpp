@@ -62,8 +62,8 @@ struct bsr_format : csr_ordered_format {
   template <class T, class I, class O, space S>
   static void update(const context<S>& ctx, bsr<T, I, O, S>& m, const value_source<T, I, O, S>& v) {
     if (v.a.size() > 0)
-      detail::place_values<T, I, O, S>(ctx, v.rowptr, v.colind, v.from, v.a.values().data(),
-                                       m.view());
+      detail::place_values<T, I, O, S>(
+          ctx, {v.rowptr, v.colind, v.sorted, v.from, v.a.values().data()}, m.view());
   }
 };
 

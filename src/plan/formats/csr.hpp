@@ -53,6 +53,7 @@ struct csr_format : csr_ordered_format {
     csr_view<const T, I, O, S> a;
     multiply_inspection<T, I, O, S> found;
     [[nodiscard]] std::size_t bytes() const { return found.bytes(); }
+    detail::inspected_csr<T, I, O, S> view() const { return {a, &found}; }
   };
   template <class T, class I, class O, space S>
   static matrix<T, I, O, S> make(const context<S>& ctx, csr_view<const T, I, O, S> a,
@@ -61,12 +62,6 @@ struct csr_format : csr_ordered_format {
     m.found.nnz = a.size();
     detail::inspect_csr<T, I, O, S>(ctx, a, m.found);
     return m;
-  }
-  template <class T, class I, class O, space S>
-  static void multiply(const context<S>& ctx, const matrix<T, I, O, S>& m, T alpha,
-                       dense_view<const T, S> x, T beta, dense_view<const T, S> z,
-                       dense_view<T, S> y) {
-    detail::multiply_csr_columns<T, I, O, S>(ctx, &m.found, alpha, m.a, x, beta, z, y);
   }
   /// Values are seen where they are.
   template <class T, class I, class O, space S>
