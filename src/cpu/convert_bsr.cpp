@@ -95,26 +95,66 @@ bsr_blocks<I, O, space::host> find_blocks(const host_context& ctx, csr_view<cons
 
 namespace {
 
+/// Full blocks one after the other, by columns: b values from where each of b rows is, which goes
+/// on.
+template <int b, class T>
+void place_full_blocks(const T* values, std::int64_t* next, std::int64_t count, T* places) {
+  const T* rows[b];
+  for (int r = 0; r < b; ++r) rows[r] = values + next[r];
+  for (std::int64_t k = 0; k < count; ++k, places += b * b) {
+    T block[b * b];
+    for (int r = 0; r < b; ++r)
+      for (int c = 0; c < b; ++c) block[c * b + r] = rows[r][c];
+    for (int e = 0; e < b * b; ++e) places[e] = block[e];
+    for (int r = 0; r < b; ++r) rows[r] += b;
+  }
+  for (int r = 0; r < b; ++r) next[r] += count * b;
+}
+template <class T> using place_blocks = void (*)(const T*, std::int64_t*, std::int64_t, T*);
+template <class T>
+constexpr place_blocks<T> place_full[] = {nullptr,
+                                          nullptr,
+                                          place_full_blocks<2, T>,
+                                          place_full_blocks<3, T>,
+                                          place_full_blocks<4, T>,
+                                          place_full_blocks<5, T>,
+                                          place_full_blocks<6, T>,
+                                          place_full_blocks<7, T>,
+                                          place_full_blocks<8, T>};
+
 /// Block row i from rows that are sorted and unique: their entries come in the order of the blocks,
 /// so nothing is searched for.
 template <class T, class I, class O>
 void place_in_order(const bsr_values<T, I, O, space::host>& v, bsr_view<T, I, O> to,
                     std::int64_t i) {
   const int block = to.block();
-  const O first = to.rowptr()[i], last = to.rowptr()[i + 1];
-  const std::int64_t entries = to.size();
-  const std::uint64_t* const masks = to.masks().empty() ? nullptr : to.masks().data();
-  const std::int64_t end = std::min<std::int64_t>((i + 1) * block, to.shape().row);
-  for (std::int64_t row = i * block; row < i * block + block; ++row) {
-    const std::int64_t r = row - i * block;
-    std::int64_t e = row < end ? std::int64_t{v.rowptr[row]} : entries;
-    T* place = to.values().data() + std::int64_t{first} * block * block + r;
-    for (O k = first; k < last; ++k) {
-      const std::uint64_t mask = (masks == nullptr ? all_of(block) : masks[k]) >> r;
-      for (int c = 0; c < block; ++c, place += block)
-        // A matrix of another pattern may have too few entries: none are read beyond its last.
-        *place = (mask >> (c * block) & 1) != 0 && e < entries ? v.value(e++) : -T{0};
+  const std::int64_t entries = to.size(), last = to.rowptr()[i + 1];
+  std::int64_t next[8]; // entry of each row
+  std::int64_t furthest = 0;
+  for (int r = 0; r < block; ++r) {
+    const std::int64_t row = i * block + r;
+    next[r] = row < to.shape().row ? std::int64_t{v.rowptr[row]} : entries;
+    furthest = std::max(furthest, next[r]);
+  }
+  for (std::int64_t k = to.rowptr()[i]; k < last;) {
+    T* const places = to.values().data() + k * block * block;
+    std::int64_t full = k;
+    while (full < last && to.colind()[full] >= 0) ++full;
+    // A matrix of another pattern may have too few entries: none are read beyond its last.
+    const std::int64_t step = (full - k) * block;
+    if (step > 0 && v.from == nullptr && furthest + step <= entries) {
+      place_full<T>[block](v.values, next, full - k, places);
+      furthest += step;
+      k = full;
+      continue;
     }
+    const std::uint64_t mask = to.colind()[k] < 0 ? to.masks()[k] : all_of(block);
+    for (int place = 0; place < block * block; ++place) {
+      std::int64_t& e = next[place % block];
+      places[place] = (mask >> place & 1) != 0 && e < entries ? v.value(e++) : -T{0};
+      furthest = std::max(furthest, e);
+    }
+    ++k;
   }
 }
 /// Block row i from rows in any order, with duplicates: blocks are searched for.

@@ -135,7 +135,7 @@ HWY_EXPORT(make_block_table);
 
 template <class T, class I, class O>
 void multiply_format(const host_context& ctx, T alpha, bsr_view<const T, I, O> a,
-                  dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
+                     dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
   static const block_kernel_table table = HWY_DYNAMIC_DISPATCH(make_block_table)();
   if (y.shape().row == 0 || y.shape().col == 0) return;
   block_arguments<T, I> p{
@@ -153,8 +153,9 @@ void multiply_format(const host_context& ctx, T alpha, bsr_view<const T, I, O> a
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void multiply_format<T, I, O>(const host_context&, T, bsr_view<const T, I, O>,             \
-                                      dense_view<const T>, T, dense_view<const T>, dense_view<T>);
+  template void multiply_format<T, I, O>(const host_context&, T, bsr_view<const T, I, O>,          \
+                                         dense_view<const T>, T, dense_view<const T>,              \
+                                         dense_view<T>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::cpu

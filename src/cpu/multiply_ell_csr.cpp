@@ -53,7 +53,7 @@ void multiply_vector(const host_context& ctx, const slice_arguments<T, I>& p,
 
 template <class T, class I>
 void multiply_format(const host_context& ctx, T alpha, ell_csr_view<const T, I> a,
-                      dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
+                     dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
   const std::int64_t rows = y.shape().row, columns = y.shape().col;
   if (rows == 0 || columns == 0) return;
   // Columns with gaps are copied to and fro.
@@ -91,9 +91,8 @@ void multiply_format(const host_context& ctx, T alpha, ell_csr_view<const T, I> 
 }
 
 #define LACUNA_INSTANTIATE(T, I)                                                                   \
-  template void multiply_format<T, I>(const host_context&, T, ell_csr_view<const T, I>,           \
-                                       dense_view<const T>, T, dense_view<const T>,                \
-                                       dense_view<T>);
+  template void multiply_format<T, I>(const host_context&, T, ell_csr_view<const T, I>,            \
+                                      dense_view<const T>, T, dense_view<const T>, dense_view<T>);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::cpu

@@ -63,7 +63,9 @@ __global__ void __launch_bounds__(block_threads)
   if (i >= to.block_rows()) return;
   const auto b = static_cast<unsigned>(to.block()), places = b * b;
   const std::int64_t rows = to.shape().row, entries = to.size();
-  std::uint64_t row_bits = 0; // bits of a block's row 0
+  const std::uint64_t all = all_of(static_cast<int>(b));
+  const unsigned of_column = 65536 / b + 1; // place / b by a product: places are less than 64
+  std::uint64_t row_bits = 0;               // bits of a block's row 0
   for (unsigned c = 0; c < b; ++c) row_bits |= std::uint64_t{1} << (c * b);
   const std::int64_t begin = to.rowptr().data()[i], end = to.rowptr().data()[i + 1];
   // Lane r < b has the next entry of row r.
@@ -71,31 +73,40 @@ __global__ void __launch_bounds__(block_threads)
 
   for (std::int64_t k = begin; k < end; k += 32) {
     const auto count = static_cast<unsigned>(min(std::int64_t{32}, end - k));
-    const std::uint64_t mask = lane >= count       ? 0
-                               : to.masks().empty() ? all_of(static_cast<int>(b))
+    const std::uint64_t mask = lane >= count        ? 0
+                               : to.masks().empty() ? all
                                                     : to.masks().data()[k + lane];
     masks[warp][lane] = mask;
+    const bool full = __all_sync(0xffffffffu, mask == all || lane >= count);
     for (unsigned r = 0; r < b; ++r) {
-      const int own = __popcll(mask & row_bits << r);
-      int up_to_here = own;
-      for (int step = 1; step < 32; step *= 2) {
-        const int before = __shfl_up_sync(0xffffffffu, up_to_here, step);
-        if (lane >= step) up_to_here += before;
+      int before = lane * static_cast<int>(b), total = static_cast<int>(count * b);
+      if (!full) {
+        const int own = __popcll(mask & row_bits << r);
+        int up_to_here = own;
+        for (int step = 1; step < 32; step *= 2) {
+          const int other = __shfl_up_sync(0xffffffffu, up_to_here, step);
+          if (lane >= step) up_to_here += other;
+        }
+        before = up_to_here - own;
+        total = __shfl_sync(0xffffffffu, up_to_here, 31);
       }
-      const O row_next = __shfl_sync(0xffffffffu, next, r);
-      first_entry[warp][r][lane] = row_next + (up_to_here - own);
-      const int all = __shfl_sync(0xffffffffu, up_to_here, 31);
-      if (lane == r) next += all;
+      first_entry[warp][r][lane] = __shfl_sync(0xffffffffu, next, r) + before;
+      if (lane == r) next += total;
     }
     __syncwarp();
     T* const written = to.values().data() + k * places;
+    unsigned block = lane / places, place = lane % places;
     for (unsigned t = lane; t < count * places; t += 32) {
-      const unsigned block = t / places, place = t % places, r = place % b;
+      const unsigned c = place * of_column >> 16, r = place - c * b;
       const std::uint64_t has = masks[warp][block], bit = std::uint64_t{1} << place;
       const std::int64_t e =
-          first_entry[warp][r][block] + __popcll(has & row_bits << r & (bit - 1));
+          first_entry[warp][r][block] +
+          (has == all ? static_cast<int>(c) : __popcll(has & row_bits << r & (bit - 1)));
       // A matrix of another pattern may have too few entries: none are read beyond its last.
       written[t] = (has & bit) != 0 && e < entries ? v.value(e) : -T{0};
+      block += 32 / places;
+      place += 32 % places;
+      if (place >= places) place -= places, ++block;
     }
     __syncwarp();
   }

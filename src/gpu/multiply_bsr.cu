@@ -107,8 +107,8 @@ void run_blocks(const device_context& ctx, block_multiply_arguments<T, I> p, std
 
 template <class T, class I, class O>
 void multiply_format(const device_context& ctx, T alpha, bsr_view<const T, I, O, space::device> a,
-                  dense_view<const T, space::device> x, T beta,
-                  dense_view<const T, space::device> z, dense_view<T, space::device> y) {
+                     dense_view<const T, space::device> x, T beta,
+                     dense_view<const T, space::device> z, dense_view<T, space::device> y) {
   const auto [rows, columns] = y.shape();
   if (rows == 0 || columns == 0) return;
   const device_guard guard(ctx.device());
@@ -143,7 +143,7 @@ void multiply_format(const device_context& ctx, T alpha, bsr_view<const T, I, O,
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void multiply_format<T, I, O>(                                                             \
+  template void multiply_format<T, I, O>(                                                          \
       const device_context&, T, bsr_view<const T, I, O, space::device>,                            \
       dense_view<const T, space::device>, T, dense_view<const T, space::device>,                   \
       dense_view<T, space::device>);

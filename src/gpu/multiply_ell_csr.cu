@@ -433,8 +433,8 @@ void multiply_even(const device_context& ctx, const slice_arguments<T, I>& p, ev
 
 template <class T, class I>
 void multiply_format(const device_context& ctx, T alpha, ell_csr_view<const T, I, space::device> a,
-                      dense_view<const T, space::device> x, T beta,
-                      dense_view<const T, space::device> z, dense_view<T, space::device> y) {
+                     dense_view<const T, space::device> x, T beta,
+                     dense_view<const T, space::device> z, dense_view<T, space::device> y) {
   const std::int64_t columns = y.shape().col, pieces = a.pieces().size();
   if (y.shape().row == 0 || columns == 0) return;
   const device_guard guard(ctx.device());
@@ -508,7 +508,7 @@ void multiply_format(const device_context& ctx, T alpha, ell_csr_view<const T, I
 }
 
 #define LACUNA_INSTANTIATE(T, I)                                                                   \
-  template void multiply_format<T, I>(                                                            \
+  template void multiply_format<T, I>(                                                             \
       const device_context&, T, ell_csr_view<const T, I, space::device>,                           \
       dense_view<const T, space::device>, T, dense_view<const T, space::device>,                   \
       dense_view<T, space::device>);

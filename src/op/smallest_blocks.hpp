@@ -9,8 +9,7 @@ namespace lacuna::detail {
 /// The size that was asked for, or if that is 0 the one of 2 to 8 that takes the fewest bytes, and
 /// its blocks: pattern(b), which has as many entries as there are blocks of b x b.
 template <class Pattern>
-auto smallest_blocks(int asked, std::size_t value_bytes, std::size_t index_bytes,
-                     Pattern pattern) {
+auto smallest_blocks(int asked, std::size_t value_bytes, std::size_t index_bytes, Pattern pattern) {
   using result = std::pair<int, decltype(pattern(2))>;
   if (asked != 0) return result(asked, pattern(asked));
   result best;

@@ -177,8 +177,8 @@ LACUNA_EXPORT void check_ell_csr(const host_context& ctx, ell_csr_view<const T, 
 /// Several columns one after another: the matrix is read once for each.
 template <class T, class I>
 LACUNA_EXPORT void multiply_format(const host_context& ctx, T alpha, ell_csr_view<const T, I> a,
-                                    dense_view<const T> x, T beta, dense_view<const T> z,
-                                    dense_view<T> y);
+                                   dense_view<const T> x, T beta, dense_view<const T> z,
+                                   dense_view<T> y);
 } // namespace detail::cpu
 
 namespace detail::gpu {
@@ -190,8 +190,8 @@ csr_to_ell_csr(const device_context& ctx, csr_view<const T, I, O, space::device>
 template <class T, class I>
 LACUNA_GPU_EXPORT void
 multiply_format(const device_context& ctx, T alpha, ell_csr_view<const T, I, space::device> a,
-                 dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
-                 dense_view<T, space::device> y);
+                dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
+                dense_view<T, space::device> y);
 } // namespace detail::gpu
 
 /// Costs about 10 products; memory for the result and about 20 bytes a row. Throws bad_input if an

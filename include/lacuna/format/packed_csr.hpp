@@ -169,11 +169,10 @@ template <class T, class I, class O>
 LACUNA_GPU_EXPORT void check_packed_csr(const device_context& ctx, device_packed_csr<T, I, O> a);
 /// Queued.
 template <class T, class I, class O>
-LACUNA_GPU_EXPORT void multiply_format(const device_context& ctx, T alpha,
-                                       device_packed_csr<T, I, O> a,
-                                       dense_view<const T, space::device> x, T beta,
-                                       dense_view<const T, space::device> z,
-                                       dense_view<T, space::device> y);
+LACUNA_GPU_EXPORT void
+multiply_format(const device_context& ctx, T alpha, device_packed_csr<T, I, O> a,
+                dense_view<const T, space::device> x, T beta, dense_view<const T, space::device> z,
+                dense_view<T, space::device> y);
 } // namespace detail::gpu
 
 /// From a csr matrix or view. Two passes over the columns and one over the rest; on the device it

@@ -1,9 +1,9 @@
 // y = A x and Y = A X, with A sparse (csr, csc) and x, X dense; scaled and transposed operands.
 //
-//   multiply(a, x, y)                               y = A x
+//   multiply(a, x, y)                                   y = A x
 //   multiply(scaled(alpha, a), x, scaled(beta, z), y)   y = alpha A x + beta z; z may be y itself
-//   auto info = multiply_inspect(a, x, y);          work done once for a matrix
-//   multiply(info, a, x, y)                         and used again and again
+//   auto info = multiply_inspect(a, x, y);              work done once for a matrix
+//   multiply(info, a, x, y)                             and used again and again
 //
 // Each takes a context as an optional first argument; without one, the default context of the
 // operands' space. x is a vector (std::vector, std::span, array, vector_view) or a dense matrix.
@@ -125,15 +125,12 @@ void multiply_columns(const context<S>& ctx, const operation_info_t* info,
   const auto t = transpose(ctx, a.a);
   multiply_format(ctx, alpha, inspected{t.view()}, x, beta, z, y);
 }
-/// A in a format made for multiplication alone.
+/// A in a format made for multiplication alone, not transposed.
 template <class View, class T, space S>
   requires(is_product_format<View>)
 void multiply_columns(const context<S>& ctx, const operation_info_t*, const sparse_operand<View>& a,
                       T alpha, dense_view<const T, S> x, T beta, dense_view<const T, S> z,
                       dense_view<T, S> y) {
-  if (a.transposed)
-    throw unsupported("multiply: this format multiplies in one direction; plan() with "
-                      "transposed_multiplies, or make it from the transposed matrix");
   multiply_format(ctx, alpha, a.a, x, beta, z, y);
 }
 
@@ -173,6 +170,9 @@ void multiply_unwrapped(const context<S>& ctx, const operation_info_t* info, con
         constexpr bool vector = !requires { x_op.x.ld(); };
         return column_sizes{v.shape().row, v.shape().col, vector};
       };
+      if (is_product_format<decltype(a_op.a)> && a_op.transposed)
+        throw unsupported("multiply: this format multiplies in one direction; plan() with "
+                          "transposed_multiplies, or make it from the transposed matrix");
       const column_sizes z_sizes = sizes(z_columns);
       require_product_sizes(a_op.rows(), a_op.cols(), a_op.transposed, sizes(x_columns),
                             z_op.alpha != 0 ? &z_sizes : nullptr, sizes(y_columns));

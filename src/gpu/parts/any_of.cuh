@@ -14,7 +14,8 @@ template <class F> struct set_flag_if {
 };
 
 /// Whether holds(i) for some i in [0, n). Waits.
-template <class F> bool any_of(const device_context& ctx, std::int64_t n, const char* what, F holds) {
+template <class F>
+bool any_of(const device_context& ctx, std::int64_t n, const char* what, F holds) {
   array<int, space::device> flag(ctx, 1);
   check(cudaMemsetAsync(flag.data(), 0, sizeof(int), ctx.stream()), what);
   for_each(ctx, n, what, set_flag_if<F>{holds, flag.data()});

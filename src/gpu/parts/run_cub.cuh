@@ -1,5 +1,5 @@
-// Calls of CUB's device-wide algorithms. CUB takes nvcc 8 s to read, so few sources include it: what
-// several need is compiled in scan.cu, sort.cu and row_lengths.cu.
+// Calls of CUB's device-wide algorithms. CUB takes nvcc 8 s to read, so few sources include it:
+// what several need is compiled in scan.cu, sort.cu and row_lengths.cu.
 #pragma once
 
 #include "gpu/parts/cuda.cuh"

@@ -41,7 +41,8 @@ LACUNA_INSTANTIATE(std::int64_t, std::int64_t)
 LACUNA_INSTANTIATE(std::int64_t, std::int32_t)
 #undef LACUNA_INSTANTIATE
 #define LACUNA_INSTANTIATE(I)                                                                      \
-  template std::int64_t partition<I>(const device_context&, std::int64_t, const I*, const char*, I*);
+  template std::int64_t partition<I>(const device_context&, std::int64_t, const I*, const char*,   \
+                                     I*);
 LACUNA_INSTANTIATE(std::int32_t)
 LACUNA_INSTANTIATE(std::int64_t)
 

@@ -10,8 +10,8 @@ namespace lacuna::detail::gpu {
 template <class Count, class Sum>
 void exclusive_sums(const device_context& ctx, std::int64_t n, const Count* counts, Sum* sums);
 
-/// Elements with a flag to the front, in their order, then the others, in theirs. Returns the number
-/// of the first; waits for it.
+/// Elements with a flag to the front, in their order, then the others, in theirs. Returns the
+/// number of the first; waits for it.
 template <class I>
 std::int64_t partition(const device_context& ctx, std::int64_t n, const I* from, const char* flags,
                        I* to);

@@ -10,7 +10,7 @@ struct csr_format : csr_ordered_format {
   static constexpr kernel_costs kernels[] = {
       {"csr_rows", // a few lanes per row; on a host, all of CSR
        {1.90e-6, 0.204e-12, 0.141e-12, 2.46e-12, 0, 0},
-       {0.56e-6, 1.96e-12, 11.4e-12, 1.14e-9, 0.189e-9, 0}},
+       {0.56e-6, 1.96e-12, 11.4e-12, 0.70e-9, 0.189e-9, 0}},
       {"csr_tiles", {5.06e-6, 0.210e-12, 0.141e-12, 1.97e-12, 0.845e-12, 0}, {}}, // of whole rows
       {"csr_split", {8.55e-6, 0.347e-12, 0.141e-12, 0, 0.650e-12, 0}, {}}};       // rows are cut
   static constexpr bool looks_at_features = false;

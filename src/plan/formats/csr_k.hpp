@@ -52,7 +52,7 @@ struct csr_k_format : csr_ordered_format {
   static constexpr kernel_costs kernels[] = {
       {"csr_k",
        {4.06e-6, 0.198e-12, 0.141e-12, 0.818e-12, 1.14e-12, 5},
-       {1.4e-6, 1.96e-12, 11.4e-12, 1.14e-9, 0.189e-9, 3}}};
+       {1.4e-6, 1.96e-12, 11.4e-12, 0.70e-9, 0.189e-9, 3}}};
   /// The model's regression, and which table of factors follows it: that of cpu(), volta(),
   /// ampere(), hopper().
   static constexpr tuned_number numbers[] = {{"csr_k_a_ssr", 0, 32, 8},

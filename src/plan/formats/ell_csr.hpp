@@ -25,7 +25,7 @@ struct ell_csr_format : csr_ordered_format {
        {1.0e-6, 5.42e-12, 11.4e-12, 0.250e-9, 0.120e-9, 25}},
       {"ell_sorted", // rows by length, long rows in pieces
        {2.68e-6, 0.113e-12, 0.141e-12, 8.80e-12, 0.412e-12, 18},
-       {4.0e-6, 18.3e-12, 11.4e-12, 0.186e-9, 0.0020e-9, 18}}};
+       {4.0e-6, 18.3e-12, 11.4e-12, 1.09e-9, 0.100e-9, 18}}};
 
   static constexpr double pieces_tried[] = {512, 1024, 2048, 4096, 8192};
   static constexpr double few_rows_tried[] = {0, 256, 512, 1024, 2048, 4096};
@@ -35,7 +35,7 @@ struct ell_csr_format : csr_ordered_format {
       {"piece", 1, 2048, 2048, pieces_tried},        // entries of a piece
       {"few_rows", 0, 1024, 1024, few_rows_tried},   // per worker: below, rows get more lanes
       {"lane_entries", 1, 8, 8, lane_entries_tried}, // and a lane so many entries
-      {"padding", 1, 1.15, 1.5, padding_tried}};     // that rows in order may cost
+      {"padding", 1, 1.15, 1.35, padding_tried}};    // that rows in order may cost
   static constexpr value_order updates_by = value_order::rows;
 
   /// How it would be made of such a matrix.
