@@ -37,7 +37,7 @@ struct bsr_format : csr_ordered_format {
     const double bytes = as_double(f.entries * to.w.value) + blocks * as_double(to.w.index) +
                          as_double(f.rows / b + 1) * as_double(to.w.offset);
     spmv_work work = csr_work(f, to.w, bytes);
-    work.gather /= b; // a part of x is read once for all rows of a block
+    work.gather /= b * b; // a part of x is read once per block
     work.entries = blocks;
     out.push_back(to.candidate(
         name, "bsr", bytes, work,
