@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cpu/build_rows.hpp"
+#include "cpu/stream.hpp"
 #include "op/smallest_blocks.hpp"
 
 namespace lacuna::detail::cpu {
@@ -35,13 +36,14 @@ csr<float, I, O> block_pattern(const host_context& ctx, csr_view<const float, I,
   return merge_csr<float, I, O>(ctx, std::as_const(blocks).view(), duplicates::first);
 }
 
-/// Calls f(block row) for all of them, shared out by their blocks.
+/// Calls f(block row) for all of them, shared out by their blocks. f may stream what it writes.
 template <class O, class F>
 void for_each_block_row(const host_context& ctx, const O* rowptr, std::int64_t block_rows, F f) {
   const std::int64_t blocks = block_rows == 0 ? 0 : std::int64_t{rowptr[block_rows]};
   for_each_part(ctx, block_rows + blocks, entry_grain / 16, [&](int part, int parts) {
     const std::int64_t end = first_row(rowptr, block_rows, part + 1, parts);
     for (std::int64_t i = first_row(rowptr, block_rows, part, parts); i < end; ++i) f(i);
+    finish_streaming();
   });
 }
 
@@ -96,35 +98,37 @@ bsr_blocks<I, O, space::host> find_blocks(const host_context& ctx, csr_view<cons
 namespace {
 
 /// Full blocks one after the other, by columns: b values from where each of b rows is, which goes
-/// on.
-template <int b, class T>
+/// on. The rows are b short streams, which no prefetcher of a chip follows into the next block row.
+template <int b, bool streams, class T>
 void place_full_blocks(const T* values, std::int64_t* next, std::int64_t count, T* places) {
+  constexpr std::int64_t ahead = 4096 / sizeof(T);
   const T* rows[b];
   for (int r = 0; r < b; ++r) rows[r] = values + next[r];
   for (std::int64_t k = 0; k < count; ++k, places += b * b) {
     T block[b * b];
+    for (int r = 0; r < b; ++r) __builtin_prefetch(rows[r] + ahead);
     for (int r = 0; r < b; ++r)
       for (int c = 0; c < b; ++c) block[c * b + r] = rows[r][c];
-    for (int e = 0; e < b * b; ++e) places[e] = block[e];
+    for (int e = 0; e < b * b; ++e) write_value<streams>(places + e, block[e]);
     for (int r = 0; r < b; ++r) rows[r] += b;
   }
   for (int r = 0; r < b; ++r) next[r] += count * b;
 }
 template <class T> using place_blocks = void (*)(const T*, std::int64_t*, std::int64_t, T*);
-template <class T>
+template <bool streams, class T>
 constexpr place_blocks<T> place_full[] = {nullptr,
                                           nullptr,
-                                          place_full_blocks<2, T>,
-                                          place_full_blocks<3, T>,
-                                          place_full_blocks<4, T>,
-                                          place_full_blocks<5, T>,
-                                          place_full_blocks<6, T>,
-                                          place_full_blocks<7, T>,
-                                          place_full_blocks<8, T>};
+                                          place_full_blocks<2, streams, T>,
+                                          place_full_blocks<3, streams, T>,
+                                          place_full_blocks<4, streams, T>,
+                                          place_full_blocks<5, streams, T>,
+                                          place_full_blocks<6, streams, T>,
+                                          place_full_blocks<7, streams, T>,
+                                          place_full_blocks<8, streams, T>};
 
 /// Block row i from rows that are sorted and unique: their entries come in the order of the blocks,
 /// so nothing is searched for.
-template <class T, class I, class O>
+template <bool streams, class T, class I, class O>
 void place_in_order(const bsr_values<T, I, O, space::host>& v, bsr_view<T, I, O> to,
                     std::int64_t i) {
   const int block = to.block();
@@ -143,7 +147,7 @@ void place_in_order(const bsr_values<T, I, O, space::host>& v, bsr_view<T, I, O>
     // A matrix of another pattern may have too few entries: none are read beyond its last.
     const std::int64_t step = (full - k) * block;
     if (step > 0 && v.from == nullptr && furthest + step <= entries) {
-      place_full<T>[block](v.values, next, full - k, places);
+      place_full<streams, T>[block](v.values, next, full - k, places);
       furthest += step;
       k = full;
       continue;
@@ -151,7 +155,8 @@ void place_in_order(const bsr_values<T, I, O, space::host>& v, bsr_view<T, I, O>
     const std::uint64_t mask = to.colind()[k] < 0 ? to.masks()[k] : all_of(block);
     for (int place = 0; place < block * block; ++place) {
       std::int64_t& e = next[place % block];
-      places[place] = (mask >> place & 1) != 0 && e < entries ? v.value(e++) : -T{0};
+      const bool on = (mask >> place & 1) != 0 && e < entries;
+      write_value<streams>(places + place, on ? v.value(e++) : -T{0});
       furthest = std::max(furthest, e);
     }
     ++k;
@@ -183,13 +188,16 @@ void place_by_search(const bsr_values<T, I, O, space::host>& v, bsr_view<T, I, O
 template <class T, class I, class O>
 void place_in_bsr(const host_context& ctx, const bsr_values<T, I, O, space::host>& v,
                   bsr_view<T, I, O> to) {
-  const bool in_order = v.sorted && !to.merged();
-  for_each_block_row(ctx, to.rowptr().data(), to.block_rows(), [&](std::int64_t i) {
-    if (in_order)
-      place_in_order(v, to, i);
-    else
-      place_by_search(v, to, i);
-  });
+  const auto place = [&](auto place_block_row) {
+    for_each_block_row(ctx, to.rowptr().data(), to.block_rows(),
+                       [&](std::int64_t i) { place_block_row(v, to, i); });
+  };
+  if (!v.sorted || to.merged())
+    place(place_by_search<T, I, O>);
+  else if (to.values().size() * std::int64_t{sizeof(T)} < streamed_bytes)
+    place(place_in_order<false, T, I, O>);
+  else
+    place(place_in_order<true, T, I, O>);
 }
 
 template <class T, class I, class O>

@@ -2,6 +2,7 @@
 // written. A copy then moves two thirds of the bytes.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -14,6 +15,13 @@ namespace lacuna::detail::cpu {
 /// Bytes from which an array counts as too large to be kept: half of a usual last-level cache.
 inline constexpr std::int64_t streamed_bytes = std::int64_t{1} << 24;
 
+/// What this thread has streamed is there for others.
+inline void finish_streaming() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
 /// Writes tiles to places in memory, by streaming stores or through the caches. Both must be
 /// aligned to 64 bytes and hold whole lines. What was streamed is there for others when the writer
 /// is gone.
@@ -21,9 +29,7 @@ class tile_writer {
 public:
   explicit tile_writer(bool streams) : streams_(streams) {}
   ~tile_writer() {
-#if defined(__SSE2__)
-    if (streams_) _mm_sfence();
-#endif
+    if (streams_) finish_streaming();
   }
   tile_writer(const tile_writer&) = delete;
   tile_writer& operator=(const tile_writer&) = delete;
@@ -45,4 +51,15 @@ private:
   [[maybe_unused]] bool streams_; // elsewhere than on x86 it makes no difference
 };
 
+/// Writes one value, past the caches if `streams`: for values that are written one after the other
+/// and begin at no line. What was streamed is there for others after finish_streaming().
+template <bool streams, class T> void write_value(T* to, T value) {
+#if defined(__x86_64__)
+  if constexpr (streams && sizeof(T) == 8)
+    return _mm_stream_si64(reinterpret_cast<long long*>(to), std::bit_cast<long long>(value));
+  else if constexpr (streams)
+    return _mm_stream_si32(reinterpret_cast<int*>(to), std::bit_cast<int>(value));
+#endif
+  *to = value;
+}
 } // namespace lacuna::detail::cpu

@@ -20,6 +20,21 @@ template <class T> bool is_streamed(std::int64_t count) {
   return count * std::int64_t{sizeof(T)} >= streamed_bytes;
 }
 
+/// New values in CSR's order, or where a map says that they are. fetch(k) asks for the k-th early:
+/// the 32 rows of a slice are more streams than a chip's prefetchers follow.
+template <class T> struct plain_values {
+  const T* values;
+  std::int64_t size;
+  T operator()(std::int64_t k) const { return values[k]; }
+  void fetch(std::int64_t k) const { __builtin_prefetch(values + std::min(k, size)); }
+};
+template <class T, class O> struct mapped_values {
+  const T* values;
+  const O* from;
+  T operator()(std::int64_t k) const { return values[from[k]]; }
+  void fetch(std::int64_t) const {}
+};
+
 /// The next entry of each lane of a slice, and where its row ends.
 template <class I, class O> struct lane_places {
   std::int64_t stride;
@@ -75,8 +90,27 @@ void find_steps_of_lanes(const ell_step<I>* steps, int count, unsigned char* her
   }
 }
 
+/// f(count); for whole batches and the last steps of common stencils the compiler knows the count.
+template <class F> auto with_fixed_count(int count, F f) {
+  switch (count) {
+  case 8: return f(std::integral_constant<int, 8>{});
+  case 7: return f(std::integral_constant<int, 7>{});
+  case 5: return f(std::integral_constant<int, 5>{});
+  case 3: return f(std::integral_constant<int, 3>{});
+  default: return f(count);
+  }
+}
+
+/// v, or 0 if not `on`, without a branch: where rows differ, which steps a lane has is as good as
+/// random.
+template <class T> T value_if(bool on, T v) {
+  using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  return std::bit_cast<T>(std::bit_cast<bits>(v) & (bits{0} - bits{on}));
+}
+
 /// The next entries of a lane, in the steps that `here` has bits for; where those are all, with
-/// lengths that the compiler knows. Returns the place of the entry after them.
+/// lengths that the compiler knows. Reads no entry from `end` on, where the lane's row ends. Returns
+/// the place of the entry after them.
 template <class T, class Value, class Stride>
 std::int64_t fill_lane(T* tile, unsigned here, int count, std::int64_t at, std::int64_t end,
                        Stride stride, Value value) {
@@ -84,15 +118,17 @@ std::int64_t fill_lane(T* tile, unsigned here, int count, std::int64_t at, std::
     for (int u = 0; u < steps; ++u) tile[slice_lanes * u] = value(at + u * stride);
     return at + steps * stride;
   };
-  if (here == (1U << count) - 1 && at + (count - 1) * stride < end) {
-    switch (count) {
-    case 8: return fill(std::integral_constant<int, 8>{});
-    case 7: return fill(std::integral_constant<int, 7>{});
-    case 5: return fill(std::integral_constant<int, 5>{});
-    case 3: return fill(std::integral_constant<int, 3>{});
-    default: return fill(count);
+  const auto fill_some = [&](auto steps) {
+    for (int u = 0; u < steps; ++u) {
+      const std::int64_t on = here >> u & 1U;
+      tile[slice_lanes * u] = value_if(on != 0, value(at));
+      at += on * stride;
     }
-  }
+    return at;
+  };
+  if (here == (1U << count) - 1 && at + (count - 1) * stride < end)
+    return with_fixed_count(count, fill);
+  if (at + count * stride < end) return with_fixed_count(count, fill_some); // it looks one ahead
   for (int u = 0; u < count; ++u) {
     const bool on = (here >> u & 1U) != 0 && at < end;
     tile[slice_lanes * u] = on ? value(at) : T{0};
@@ -124,11 +160,17 @@ void fill_full_slice(ell_csr_view<T, I> to, const O* rowptr, std::int64_t slice,
   const std::int64_t begin = to.slices()[slice].step;
   const std::int64_t steps = to.slices()[slice + 1].step - begin;
   const std::int64_t first = rowptr[(slice - to.pieces().size()) * slice_lanes];
+  const std::int64_t ahead = steps * slice_lanes;
   for (std::int64_t k = 0; k < steps; k += batch) {
     const int count = static_cast<int>(std::min<std::int64_t>(batch, steps - k));
-    for (int u = 0; u < count; ++u)
-      for (int l = 0; l < slice_lanes; ++l)
-        tile[slice_lanes * u + l] = value(first + l * steps + k + u);
+    const auto fill = [&](auto steps_here) {
+      for (int l = 0; l < slice_lanes; ++l) {
+        const std::int64_t at = first + l * steps + k;
+        value.fetch(at + ahead);
+        for (int u = 0; u < steps_here; ++u) tile[slice_lanes * u + l] = value(at + u);
+      }
+    };
+    with_fixed_count(count, fill);
     writer.write(tile, count * slice_lanes, to.values().data() + slice_lanes * (begin + k));
   }
 }
@@ -141,11 +183,13 @@ void fill_slice(ell_csr_view<T, I> to, const O* rowptr, std::int64_t slice,
   alignas(64) T tile[batch * slice_lanes];
   unsigned char here[slice_lanes];
   lane_places<I, O> lanes(to, rowptr, slice);
+  const std::int64_t ahead = lanes.end[slice_lanes - 1] - lanes.at[0];
   const std::int64_t end = to.slices()[slice + 1].step;
   for (std::int64_t k = to.slices()[slice].step; k < end; k += batch) {
     const int count = static_cast<int>(std::min<std::int64_t>(batch, end - k));
     find_steps_of_lanes(to.steps().data() + k, count, here);
     const auto fill = [&](auto stride) {
+      for (int l = 0; l < slice_lanes; ++l) value.fetch(lanes.at[l] + ahead);
       for (int l = 0; l < slice_lanes; ++l)
         lanes.at[l] = fill_lane(tile + l, here[l], count, lanes.at[l], lanes.end[l], stride, value);
     };
@@ -204,9 +248,9 @@ void place_in_ell_csr(const host_context& ctx, vector_view<const O> rowptr, cons
     const tile_writer writer(streams);
     for (std::int64_t s = first_slice(part); s < end; ++s) {
       if (from == nullptr)
-        fill_slice(to, rowptr.data(), s, writer, [=](std::int64_t k) { return values[k]; });
+        fill_slice(to, rowptr.data(), s, writer, plain_values<T>{values.data(), values.size()});
       else
-        fill_slice(to, rowptr.data(), s, writer, [=](std::int64_t k) { return values[from[k]]; });
+        fill_slice(to, rowptr.data(), s, writer, mapped_values<T, O>{values.data(), from});
     }
   });
 }

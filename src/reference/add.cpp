@@ -1,39 +1,55 @@
 #include "reference/reference.hpp"
 
-#include <map>
-#include <utility>
+#include <algorithm>
+#include <vector>
 
 namespace lacuna::reference {
 namespace {
 
-using coordinate = std::pair<std::int64_t, std::int64_t>;
+template <class T> struct entry {
+  std::int64_t row, col;
+  T value;
+};
 
-/// The sum of each coordinate's values, rounded to T after every step.
-template <class T> std::map<coordinate, T> summed(const triplets& a) {
-  std::map<coordinate, T> result;
-  for (std::size_t k = 0; k < a.value.size(); ++k) {
-    const auto value = static_cast<T>(a.value[k]);
-    const auto [at, is_new] = result.try_emplace({a.row[k], a.col[k]}, value);
-    if (!is_new) at->second = static_cast<T>(at->second + value);
-  }
+/// One entry per coordinate, in order: the sum of its values, rounded to T after every step.
+template <class T> void sum_duplicates(std::vector<entry<T>>& entries) {
+  const auto before = [](const entry<T>& a, const entry<T>& b) {
+    return a.row != b.row ? a.row < b.row : a.col < b.col;
+  };
+  if (!std::is_sorted(entries.begin(), entries.end(), before))
+    std::stable_sort(entries.begin(), entries.end(), before);
+  std::size_t count = 0;
+  for (const entry<T>& e : entries)
+    if (count > 0 && entries[count - 1].row == e.row && entries[count - 1].col == e.col)
+      entries[count - 1].value = static_cast<T>(entries[count - 1].value + e.value);
+    else
+      entries[count++] = e;
+  entries.resize(count);
+}
+
+/// The entries of scale * A.
+template <class T> std::vector<entry<T>> scaled_sums(double scale, const triplets& a) {
+  std::vector<entry<T>> result;
+  result.reserve(a.value.size());
+  for (std::size_t k = 0; k < a.value.size(); ++k)
+    result.push_back({a.row[k], a.col[k], static_cast<T>(a.value[k])});
+  sum_duplicates(result);
+  for (entry<T>& e : result) e.value = static_cast<T>(static_cast<T>(scale) * e.value);
   return result;
 }
 
 } // namespace
 
 template <class T> triplets add(double alpha, const triplets& a, double beta, const triplets& b) {
-  auto sum = summed<T>(a);
-  for (auto& [at, value] : sum) value = static_cast<T>(static_cast<T>(alpha) * value);
-  for (const auto& [at, value] : summed<T>(b)) {
-    const auto right = static_cast<T>(static_cast<T>(beta) * value);
-    const auto [place, is_new] = sum.try_emplace(at, right);
-    if (!is_new) place->second = static_cast<T>(place->second + right);
-  }
+  auto sum = scaled_sums<T>(alpha, a);
+  const auto right = scaled_sums<T>(beta, b);
+  sum.insert(sum.end(), right.begin(), right.end());
+  sum_duplicates(sum);
   triplets result{a.shape, {}, {}, {}};
-  for (const auto& [at, value] : sum) {
-    result.row.push_back(at.first);
-    result.col.push_back(at.second);
-    result.value.push_back(static_cast<double>(value));
+  for (const entry<T>& e : sum) {
+    result.row.push_back(e.row);
+    result.col.push_back(e.col);
+    result.value.push_back(static_cast<double>(e.value));
   }
   return result;
 }
