@@ -73,7 +73,7 @@ constexpr std::int64_t wide_span_to_fill(std::int64_t rows, std::int64_t columns
 
 /// Columns of a heavy row that a block fills: powers of two between these.
 inline constexpr int most_range_columns = 8192, least_range_columns = 64;
-struct range_plan {
+struct range_sizes {
   int coarse;
   int fine; ///< for rows with more products than `many`
   std::int64_t many;
@@ -84,7 +84,7 @@ struct heavy_work {
 };
 /// Few rows, or few columns, are cut so that each of `blocks` gets some; and rows that would take
 /// more than twice a block's share finer, down to that share.
-constexpr range_plan plan_ranges(const heavy_work& work, std::int64_t blocks) {
+constexpr range_sizes choose_range_sizes(const heavy_work& work, std::int64_t blocks) {
   const auto ranges = [&](int columns) { return (work.columns + columns - 1) / columns; };
   int coarse = least_range_columns;
   while (coarse < most_range_columns && coarse < work.columns) coarse *= 2;
@@ -106,9 +106,8 @@ LACUNA_BOTH constexpr int expand_class(std::int64_t products) {
   return c;
 }
 
-/// Which classes are launched: rows of class c go to launches[c]; `heavy` is the place of heavy
-/// ones.
-struct class_plan {
+/// Which classes are launched: rows of class c go with those of class of[c].
+struct joined_classes {
   int of[count_classes + 1];
   int heavy; ///< classes from here on are heavy
 };
@@ -116,8 +115,9 @@ struct class_plan {
 /// (section 4.2: balancing only where it pays). Merged rows stay merged: they may have more entries
 /// than a small table holds.
 template <class Totals>
-constexpr class_plan plan_classes(const spgemm_thresholds& t, const Totals& rows_of, int classes) {
-  class_plan plan{};
+constexpr joined_classes join_classes(const spgemm_thresholds& t, const Totals& rows_of,
+                                      int classes) {
+  joined_classes joined{};
   std::int64_t above = 0, all = 0;
   int cut = classes;
   while (cut > 5 && above + rows_of(cut - 1) < t.few_rows) above += rows_of(--cut);
@@ -127,12 +127,12 @@ constexpr class_plan plan_classes(const spgemm_thresholds& t, const Totals& rows
     if (rows_of(c) > 0) highest = c;
   }
   for (int c = 1; c <= classes; ++c)
-    plan.of[c] = c >= cut                            ? classes
-                 : all > t.few_in_all || highest > 6 ? c
-                 : c <= 3                            ? std::min(3, highest)
-                                                     : highest;
-  plan.heavy = classes;
-  return plan;
+    joined.of[c] = c >= cut                            ? classes
+                   : all > t.few_in_all || highest > 6 ? c
+                   : c <= 3                            ? std::min(3, highest)
+                                                       : highest;
+  joined.heavy = classes;
+  return joined;
 }
 
 /// Heavy rows have more: their spans are looked at.

@@ -82,20 +82,20 @@ TEST(SpgemmClasses, ThresholdsFitTheMatrices) {
 }
 
 TEST(SpgemmClasses, FewRowsGoTogether) {
-  const auto plan = [](std::vector<std::int64_t> rows) {
+  const auto join = [](std::vector<std::int64_t> rows) {
     rows.resize(spgemm::count_classes + 1);
-    return spgemm::plan_classes(
+    return spgemm::join_classes(
         built_in, [&](int c) { return rows[static_cast<std::size_t>(c)]; }, spgemm::count_classes);
   };
   // Few in all: two launches, each with the largest table that is needed. Merged rows are not among
   // them: a table of 32 slots would not hold their 100 entries.
-  const auto small = plan({1000, 0, 500, 600, 0, 700});
+  const auto small = join({1000, 0, 500, 600, 0, 700});
   EXPECT_EQ(small.of[0], 0);
   for (int c = 1; c <= 5; ++c) EXPECT_EQ(small.of[c], c <= 3 ? 3 : 5);
-  const auto smaller = plan({1000, 0, 500});
+  const auto smaller = join({1000, 0, 500});
   for (int c = 1; c <= 2; ++c) EXPECT_EQ(smaller.of[c], 2);
   // Many: each its own; the few rows of high classes are heavy.
-  const auto large = plan({900'000, 5000, 5000, 5000, 5000, 5000, 100, 20, 3});
+  const auto large = join({900'000, 5000, 5000, 5000, 5000, 5000, 100, 20, 3});
   EXPECT_EQ(large.of[0], 0);
   EXPECT_EQ(large.of[5], 5);
   EXPECT_EQ(large.of[6], spgemm::count_classes);
@@ -126,18 +126,19 @@ TEST(SpgemmClasses, ManyRowsAreWideSoonerWhenFilled) {
 
 TEST(SpgemmClasses, RowsMuchHeavierThanOthersAreCutFiner) {
   // Rows alike: as wide as a block's memory allows, if they keep all blocks busy.
-  EXPECT_EQ(spgemm::plan_ranges({10'000, 2000, 8'000'000'000, 900'000}, 1000).coarse, 2048);
-  EXPECT_EQ(spgemm::plan_ranges({10'000, 2000, 8'000'000'000, 900'000}, 1000).fine, 2048);
-  EXPECT_EQ(spgemm::plan_ranges({10'000, 100'000, 8'000'000'000, 900'000}, 1000).coarse, 8192);
+  EXPECT_EQ(spgemm::choose_range_sizes({10'000, 2000, 8'000'000'000, 900'000}, 1000).coarse, 2048);
+  EXPECT_EQ(spgemm::choose_range_sizes({10'000, 2000, 8'000'000'000, 900'000}, 1000).fine, 2048);
+  EXPECT_EQ(spgemm::choose_range_sizes({10'000, 100'000, 8'000'000'000, 900'000}, 1000).coarse,
+            8192);
   // Few rows are cut for more blocks, and the longest finer still.
-  const auto few = spgemm::plan_ranges({315, 507, 2'800'000, 53'000}, 1056);
+  const auto few = spgemm::choose_range_sizes({315, 507, 2'800'000, 53'000}, 1056);
   EXPECT_EQ(few.coarse, 128);
   EXPECT_EQ(few.fine, spgemm::least_range_columns);
   EXPECT_EQ(few.many, 8192);
-  const auto giant = spgemm::plan_ranges({4284, 4284, 117'000'000, 1'000'000}, 1056);
+  const auto giant = spgemm::choose_range_sizes({4284, 4284, 117'000'000, 1'000'000}, 1056);
   EXPECT_EQ(giant.coarse, 8192);
   EXPECT_EQ(giant.fine, 256);
-  EXPECT_EQ(spgemm::plan_ranges({1, 1, 0, 0}, 1056).coarse, spgemm::least_range_columns);
+  EXPECT_EQ(spgemm::choose_range_sizes({1, 1, 0, 0}, 1056).coarse, spgemm::least_range_columns);
 }
 
 TEST(SpgemmClasses, ExpandedRowsFitTheirClass) {
