@@ -1,5 +1,5 @@
 // Values of C = alpha A B where C's pattern is there: a dense window of sums over each row's span,
-// with a mark for each entry of C, or a search where the span is wider than that.
+// with a mark for each entry of C, or a search where the span is longer than that.
 #include <fmt/format.h>
 
 #include "core/kernel_offsets.hpp"

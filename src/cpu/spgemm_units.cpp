@@ -14,8 +14,8 @@ namespace {
 constexpr int units_per_thread = 32;
 /// A row is divided by columns if it has more than 1 / (2 threads) of the work, and this much.
 constexpr std::int64_t heavy_row = 1 << 18;
-/// Widest dense window in columns: 4 MiB of doubles, which stay in a core's share of L3.
-constexpr std::int64_t widest_window = 1 << 19;
+/// Longest dense window in columns: 4 MiB of doubles, which stay in a core's share of L3.
+constexpr std::int64_t longest_window = 1 << 19;
 
 /// Sums over a block of rows.
 struct block_sums {
@@ -50,7 +50,7 @@ spgemm_sizes sizes_for(const spgemm_estimate& e, std::int64_t cols, int threads)
   spgemm_sizes s;
   // Preparing a window costs a write a column, which the products must pay for.
   s.window =
-      std::min(cols, std::clamp<std::int64_t>(e.products / (4 * threads), 4096, widest_window));
+      std::min(cols, std::clamp<std::int64_t>(e.products / (4 * threads), 4096, longest_window));
   s.slots = 2 * rank_limit;
   // Room for all products of a row, or for twice as many as it can have entries: full, it is half
   // empty once these are summed.

@@ -14,7 +14,7 @@ namespace lacuna::detail::cpu {
 
 /// What workers allocate, chosen once for a product.
 struct spgemm_sizes {
-  std::int64_t window = 0; ///< widest span of a dense row, in columns
+  std::int64_t window = 0; ///< longest span of a dense row, in columns
   std::int64_t slots = 0;  ///< of the hash table, a power of two
   std::int64_t sorted = 0; ///< products that sorting has room for
   /// Of the accumulators of a thread, or of what it sorts with.

@@ -53,14 +53,14 @@ private:
 
 /// counts[row] = entries of C's row, for rows of the list.
 template <class I, class O>
-void count_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> rows,
-                     std::int64_t* counts);
+void count_broad_rows(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> rows,
+                      std::int64_t* counts);
 
 /// As fill_heavy_rows. Nothing is written before all memory is there, up to 2^25 products.
 template <class T, class I, class O>
-void fill_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                    const spgemm_values<T>& v, row_list<I> rows, read_offsets rowptr,
-                    const fill_target<T, I>& target, int* wrong);
+void fill_broad_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
+                     const spgemm_values<T>& v, row_list<I> rows, read_offsets rowptr,
+                     const fill_target<T, I>& target, int* wrong);
 
 /// Where finished rows go.
 template <class T, class I> struct pool_view {

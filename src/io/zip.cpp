@@ -54,9 +54,9 @@ directory find_directory(bytes_view file, const std::string& name) {
   const auto disk = get<std::uint16_t>(file, end + 4);
   directory result{get<std::uint16_t>(file, end + 10), get<std::uint32_t>(file, end + 12),
                    get<std::uint32_t>(file, end + 16)};
-  const bool wide = end >= locator64_bytes &&
-                    get<std::uint32_t>(file, end - locator64_bytes) == locator64_signature;
-  if (wide) {
+  const bool zip64 = end >= locator64_bytes &&
+                     get<std::uint32_t>(file, end - locator64_bytes) == locator64_signature;
+  if (zip64) {
     const auto at = get<std::uint64_t>(file, end - locator64_bytes + 8);
     const auto record = piece(file, at, end64_bytes, "the zip64 end record", name);
     if (get<std::uint32_t>(record, 0) != end64_signature)
@@ -186,20 +186,20 @@ void zip_writer::add(const host_context& ctx, const std::string& name, std::stri
                      std::string_view body) {
   const entry e{name, crc32_of(ctx, body, crc32_of(ctx, head)),
                 static_cast<std::int64_t>(head.size() + body.size()), file_.size()};
-  const bool wide = e.size >= in_extra;
+  const bool zip64 = e.size >= in_extra;
   std::string header;
   put(header, local_signature);
-  put<std::uint16_t>(header, wide ? 45 : 20); // version needed
-  put<std::uint16_t>(header, 0);              // flags
-  put<std::uint16_t>(header, 0);              // stored
-  put<std::uint32_t>(header, 0x00210000);     // 1980-01-01: the same bytes every time
+  put<std::uint16_t>(header, zip64 ? 45 : 20); // version needed
+  put<std::uint16_t>(header, 0);               // flags
+  put<std::uint16_t>(header, 0);               // stored
+  put<std::uint32_t>(header, 0x00210000);      // 1980-01-01: the same bytes every time
   put(header, e.crc);
   put(header, short_form(e.size));
   put(header, short_form(e.size));
   put(header, static_cast<std::uint16_t>(name.size()));
-  put<std::uint16_t>(header, wide ? 20 : 0);
+  put<std::uint16_t>(header, zip64 ? 20 : 0);
   header += name;
-  if (wide) {
+  if (zip64) {
     put(header, extra64);
     put<std::uint16_t>(header, 16);
     put(header, e.size);
@@ -220,10 +220,10 @@ void zip_writer::finish() {
       put(extra, e.size);
     }
     if (e.offset >= in_extra) put(extra, e.offset);
-    const bool wide = !extra.empty();
+    const bool zip64 = !extra.empty();
     put(directory, central_signature);
-    put<std::uint16_t>(directory, wide ? 45 : 20); // made by: no particular system
-    put<std::uint16_t>(directory, wide ? 45 : 20);
+    put<std::uint16_t>(directory, zip64 ? 45 : 20); // made by: no particular system
+    put<std::uint16_t>(directory, zip64 ? 45 : 20);
     put<std::uint16_t>(directory, 0);
     put<std::uint16_t>(directory, 0);
     put<std::uint32_t>(directory, 0x00210000);
@@ -231,14 +231,14 @@ void zip_writer::finish() {
     put(directory, short_form(e.size));
     put(directory, short_form(e.size));
     put(directory, static_cast<std::uint16_t>(e.name.size()));
-    put(directory, static_cast<std::uint16_t>(wide ? extra.size() + 4 : 0));
+    put(directory, static_cast<std::uint16_t>(zip64 ? extra.size() + 4 : 0));
     put<std::uint16_t>(directory, 0); // comment
     put<std::uint16_t>(directory, 0); // disk
     put<std::uint16_t>(directory, 0); // internal attributes
     put<std::uint32_t>(directory, 0); // external attributes
     put(directory, short_form(e.offset));
     directory += e.name;
-    if (wide) {
+    if (zip64) {
       put(directory, extra64);
       put(directory, static_cast<std::uint16_t>(extra.size()));
       directory += extra;

@@ -55,20 +55,20 @@ LACUNA_BOTH constexpr int fill_class(const spgemm_thresholds& t, const row_work&
   return class_of_slots(t, row, t.spans && row.span < hashed ? row.span : hashed, fill_classes);
 }
 
-/// Rows of columns that count as wide, at the least, and how many columns a product they have.
+/// Rows of columns that count as broad, at the least, and how many columns a product they have.
 /// Reasoned: a heavy row is counted in windows of about 2^20 columns, a few of which cost less than
 /// a sort's launches. It is filled in ranges of 8192 at most: where rows have many together, less.
-inline constexpr std::int64_t wide_span = std::int64_t{1} << 22;
-inline constexpr std::int64_t wide_span_of_many = std::int64_t{1} << 17;
-inline constexpr std::int64_t wide_columns = 64;
+inline constexpr std::int64_t broad_span = std::int64_t{1} << 22;
+inline constexpr std::int64_t broad_span_of_many = std::int64_t{1} << 17;
+inline constexpr std::int64_t broad_columns = 64;
 /// Whether a heavy row is to be expanded and sorted: ranges of columns would mostly be empty.
-LACUNA_BOTH constexpr bool is_wide(const row_work& row, std::int64_t least_span) {
-  return row.span > least_span && row.span / wide_columns > row.products;
+LACUNA_BOTH constexpr bool is_broad(const row_work& row, std::int64_t least_span) {
+  return row.span > least_span && row.span / broad_columns > row.products;
 }
-/// The span that makes rows wide where so many are to be filled: 2^25 columns are 4096 ranges.
-constexpr std::int64_t wide_span_to_fill(std::int64_t rows, std::int64_t columns) {
-  return rows > (std::int64_t{1} << 25) / std::max<std::int64_t>(columns, 1) ? wide_span_of_many
-                                                                             : wide_span;
+/// The span that makes rows broad where so many are to be filled: 2^25 columns are 4096 ranges.
+constexpr std::int64_t broad_span_to_fill(std::int64_t rows, std::int64_t columns) {
+  return rows > (std::int64_t{1} << 25) / std::max<std::int64_t>(columns, 1) ? broad_span_of_many
+                                                                             : broad_span;
 }
 
 /// Columns of a heavy row that a block fills: powers of two between these.

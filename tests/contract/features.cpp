@@ -243,9 +243,9 @@ TEST(FeaturesByHand, OfDiagonalsBeyondTheMost) {
 
 TEST(FeaturesByHand, OfNothing) {
   EXPECT_EQ(find_features(host_engine::context(), csr<double>()), spmv_features());
-  spmv_features wide;
-  wide.cols = 5;
-  EXPECT_EQ(features_of(matrix(5, {})), wide);
+  spmv_features columns_alone;
+  columns_alone.cols = 5;
+  EXPECT_EQ(features_of(matrix(5, {})), columns_alone);
   const auto empty = features_of(matrix(5, std::vector<numbers>(40)));
   EXPECT_EQ(empty.row_length.empty, 40);
   EXPECT_EQ(empty.length_histogram[0], 40);
