@@ -98,10 +98,10 @@ spgemm_schedule schedule_spgemm(const host_context& ctx, const spgemm_factors<T,
   const std::int64_t target = work / (std::int64_t{units_per_thread} * schedule.threads) + 1;
   const std::int64_t heavy = std::max(heavy_row, work / (2 * schedule.threads));
   const bool may_cut = schedule.threads > 1 && f.b_sorted;
-  const std::int64_t pieces = std::min<std::int64_t>(8 * schedule.threads, f.cols);
+  const std::int64_t ranges = std::min<std::int64_t>(8 * schedule.threads, f.cols);
   // Each unit but those beside a heavy row, and the last, has `target` of work or more.
   schedule.units = array<spgemm_unit>(ctx, std::int64_t{units_per_thread} * schedule.threads + 2 +
-                                               (may_cut ? 2 * schedule.threads * (pieces + 2) : 0));
+                                               (may_cut ? 2 * schedule.threads * (ranges + 2) : 0));
   std::int64_t count = 0, first = 0, done = 0;
   const auto close = [&](std::int64_t last) {
     if (first < last) {
@@ -124,14 +124,14 @@ spgemm_schedule schedule_spgemm(const host_context& ctx, const spgemm_factors<T,
       const std::int64_t row_work = work_of(f, i, f.products(i));
       if (may_cut && row_work > heavy) {
         close(i);
-        for (std::int64_t p = 0; p < pieces; ++p) {
+        for (std::int64_t p = 0; p < ranges; ++p) {
           schedule.units[count] = {};
           auto& u = schedule.units[count++];
           u.first = i;
           u.last = i + 1;
           u.cut = true;
-          u.columns = {part_begin(f.cols, static_cast<int>(p), static_cast<int>(pieces)),
-                       part_begin(f.cols, static_cast<int>(p) + 1, static_cast<int>(pieces))};
+          u.columns = {part_begin(f.cols, static_cast<int>(p), static_cast<int>(ranges)),
+                       part_begin(f.cols, static_cast<int>(p) + 1, static_cast<int>(ranges))};
         }
         first = i + 1;
         continue;

@@ -65,9 +65,9 @@ struct products_before_row {
   }
 };
 
-/// What a piece takes: `carried` sums of the piece before, then products from `first` on, `count`
+/// What a batch takes: `carried` sums of the batch before, then products from `first` on, `count`
 /// in all, of `rows` rows of the list from `row` on.
-struct piece {
+struct batch {
   std::int64_t first, carried, count;
   std::int64_t row, rows;
   int column_bits;
@@ -80,7 +80,7 @@ template <class Key, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     expand_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v,
                   const listed_entries<I, O> entries, const std::int64_t* entry_starts,
-                  std::int64_t all_entries, const std::int64_t* row_starts, const piece of,
+                  std::int64_t all_entries, const std::int64_t* row_starts, const batch of,
                   const I* carried_columns, const T* carried_sums, Key* keys,
                   std::uint32_t* positions, T* products) {
   // The entries and rows that this block's products can be of.
@@ -204,12 +204,12 @@ expansion<T, I, O>::expansion(const device_context& ctx, const spgemm_factors<I,
 template <class T, class I, class O> bool expansion<T, I, O>::next() {
   do {
     if (row_ == rows_.count) return false;
-    make_piece();
+    make_batch();
   } while (made_ == 0);
   return true;
 }
 
-template <class T, class I, class O> void expansion<T, I, O>::make_piece() {
+template <class T, class I, class O> void expansion<T, I, O>::make_batch() {
   const std::int64_t carried = carried_columns_.size();
   // As many again as are carried, so that a row is sorted O(log) times. Positions have 32 bits;
   // more would not fit a device's memory.
@@ -249,7 +249,7 @@ void expansion<T, I, O>::sum_products(std::int64_t last, std::int64_t rows) {
                             std::to_string(needed) + " bytes at a time, " + std::to_string(limit_) +
                             " are allowed",
                         needed);
-  const piece of{first_, carried, count, row_, rows, column_bits_};
+  const batch of{first_, carried, count, row_, rows, column_bits_};
   firsts_ = array<std::int64_t, space::device>(ctx_, rows + 1);
   std::int64_t entries = 0;
   sorted_keys<Key, std::uint32_t> sorted{array<Key, space::device>(ctx_, count),

@@ -60,14 +60,14 @@ void add_group(spmv_features& f, const csr<T, I, O>& a, std::int64_t first) {
   f.sampled_steps += longest;
   f.sampled_entries += std::ssize(in_order);
   f.diagonal_steps += std::min(distinct(diagonals), 2 * longest + 8);
-  const auto piece = [&](std::ptrdiff_t k, std::ptrdiff_t n) {
+  const auto entries_from = [&](std::ptrdiff_t k, std::ptrdiff_t n) {
     return numbers(in_order.begin() + k,
                    in_order.begin() + std::min<std::ptrdiff_t>(k + n, std::ssize(in_order)));
   };
   for (std::ptrdiff_t k = 0; k < std::ssize(in_order); k += 32)
-    f.sectors_by_entry += distinct(sectors<T>(piece(k, 32)));
+    f.sectors_by_entry += distinct(sectors<T>(entries_from(k, 32)));
   for (std::ptrdiff_t k = 0; k < std::ssize(in_order); k += 64) {
-    const int chunk = width_of(piece(k, 64));
+    const int chunk = width_of(entries_from(k, 64));
     ++(chunk == 0 ? f.chunks_8 : chunk == 1 ? f.chunks_16 : f.chunks_full);
   }
 }

@@ -169,7 +169,7 @@ TYPED_TEST(SpGEMMSortFew, HeavyRowsOfEveryKind) {
   });
 }
 
-TYPED_TEST(SpGEMMSortFew, RowsInPieces) {
+TYPED_TEST(SpGEMMSortFew, RowsOfSeveralBatches) {
   TypeParam::for_each_value_kind([&] {
     // Rows of more products than are expanded at a time where memory is short.
     triplets a{"", 40, 2000, {}, {}, {}}, b{"", 2000, 150, {}, {}, {}};
