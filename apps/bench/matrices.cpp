@@ -236,20 +236,20 @@ sources set_of(suite what, size_class size) {
 
 std::string kind_of(const std::string& spec) { return spec.substr(0, spec.find(':')); }
 
-/// "a:x=1,y=2,b" is two: a piece with '=' and no ':' belongs to the one before.
+/// "a:x=1,y=2,b" is two: a word with '=' and no ':' belongs to the one before.
 std::vector<std::string> split(const std::vector<std::string>& typed) {
   std::vector<std::string> result;
   for (const auto& text : typed)
     for (std::size_t at = 0; at <= text.size();) {
       const std::size_t end = std::min(text.find(',', at), text.size());
-      std::string piece = text.substr(at, end - at);
-      if (piece.starts_with("gen:")) piece.erase(0, 4);
+      std::string word = text.substr(at, end - at);
+      if (word.starts_with("gen:")) word.erase(0, 4);
       const bool parameter =
-          piece.find('=') != std::string::npos && piece.find(':') == std::string::npos;
+          word.find('=') != std::string::npos && word.find(':') == std::string::npos;
       if (parameter && at > 0 && !result.empty())
-        result.back() += "," + piece;
-      else if (!piece.empty())
-        result.push_back(piece);
+        result.back() += "," + word;
+      else if (!word.empty())
+        result.push_back(word);
       at = end + 1;
     }
   return result;

@@ -1,4 +1,4 @@
-// The most memory that a piece of work holds at once.
+// The most memory that some work holds at once.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// One line on stderr that shows how far a long piece of work is.
+// One line on stderr that shows how far a long task is.
 #pragma once
 
 #include <atomic>

@@ -129,16 +129,16 @@ private:
   }
 
   void several_vectors() {
-    constexpr std::int64_t columns = 8;
+    constexpr std::int64_t vectors = 8;
     for (const layout order : {layout::row_major, layout::column_major}) {
-      dense<T> x(host_, {a_.shape().col, columns}, order);
+      dense<T> x(host_, {a_.shape().col, vectors}, order);
       fill_vector(x.values(), 3);
       const auto x_on_engine = copy_to(ctx_, x);
-      dense<T, S> y(ctx_, {a_.shape().row, columns}, order);
+      dense<T, S> y(ctx_, {a_.shape().row, vectors}, order);
       const bool by_row = order == layout::row_major;
       const double seconds = numeric(
           by_row ? "Y = A X, 8 vectors, row-major" : "Y = A X, 8 vectors, column-major",
-          product_bytes(columns), [&] { multiply(ctx_, a_, x_on_engine, y); },
+          product_bytes(vectors), [&] { multiply(ctx_, a_, x_on_engine, y); },
           [&] {
             const auto expected =
                 reference::multiply<T, index_t, offset_t>(host_a_.view(), std::as_const(x).view());
@@ -296,9 +296,9 @@ private:
     const auto copy = copy_to(host_, a);
     return reference::entries<T, index_t, offset_t>(copy.view());
   }
-  [[nodiscard]] double product_bytes(std::int64_t columns) const {
-    const auto vectors = static_cast<double>(a_.shape().row) + static_cast<double>(a_.shape().col);
-    return static_cast<double>(a_.bytes()) + vectors * static_cast<double>(columns) * sizeof(T);
+  [[nodiscard]] double product_bytes(std::int64_t vectors) const {
+    const auto elements = static_cast<double>(a_.shape().row) + static_cast<double>(a_.shape().col);
+    return static_cast<double>(a_.bytes()) + elements * static_cast<double>(vectors) * sizeof(T);
   }
 
   host_context host_;

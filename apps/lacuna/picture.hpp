@@ -74,7 +74,7 @@ std::string as_png(const picture& p);
 std::string as_svg(const picture& p);
 /// Lines of braille dots, or of ASCII's, in a frame, for a grid that lay_out_text() gave.
 std::string as_text(const picture& p, bool in_colour);
-/// At most `columns` wide and `lines` high, with the frame.
-picture_layout lay_out_text(std::int64_t rows, std::int64_t cols, int columns, int lines);
+/// At most `letters` wide and `lines` high, with the frame.
+picture_layout lay_out_text(std::int64_t rows, std::int64_t cols, int letters, int lines);
 
 } // namespace lacuna::app

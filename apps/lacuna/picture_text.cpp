@@ -56,9 +56,9 @@ int terminal_colour(int shade) {
 
 } // namespace
 
-picture_layout lay_out_text(std::int64_t rows, std::int64_t cols, int columns, int lines) {
+picture_layout lay_out_text(std::int64_t rows, std::int64_t cols, int letters, int lines) {
   const auto [dots_x, dots_y] = dots();
-  const double width = static_cast<double>(std::max(columns - 2, 4) * dots_x);
+  const double width = static_cast<double>(std::max(letters - 2, 4) * dots_x);
   const double height = static_cast<double>(std::max(lines, 2) * dots_y);
   const double scale = std::min(width / std::max(1.0, static_cast<double>(cols)),
                                 height / std::max(1.0, static_cast<double>(rows)));

@@ -58,7 +58,7 @@ bool same_columns(const I* a, std::int64_t a_size, const I* b, std::int64_t b_si
                                               std::memcmp(a, b, a_size * sizeof(I)) == 0));
 }
 
-/// Columns that two pieces of a row have in common.
+/// Columns that two parts of a row have in common.
 template <class I>
 std::int64_t count_matches(const I* a, std::int64_t a_size, const I* b, std::int64_t b_size) {
   std::int64_t i = 0, j = 0, count = 0;
@@ -171,20 +171,20 @@ public:
     const auto& kernels = best_match_kernels<I, O>();
     for_each_dynamic(threads_, parts_, [&](int part) {
       const path_cut from = pair_.cut(part, parts_), to = pair_.cut(part + 1, parts_);
-      const auto piece = [&](std::int64_t a, std::int64_t a_end, std::int64_t b,
-                             std::int64_t b_end) {
+      const auto count_part = [&](std::int64_t a, std::int64_t a_end, std::int64_t b,
+                                  std::int64_t b_end) {
         return count_matches(pair_.a_col + a, a_end - a, pair_.b_col + b, b_end - b);
       };
       std::int64_t matches = 0;
       if (from.row == to.row) {
-        matches = piece(from.a, to.a, from.b, to.b);
+        matches = count_part(from.a, to.a, from.b, to.b);
       } else { // the rest of a row, whole rows, the beginning of one
         const std::int64_t next = from.row + 1;
-        matches = piece(from.a, pair_.a_rowptr[next], from.b, pair_.b_rowptr[next]) +
+        matches = count_part(from.a, pair_.a_rowptr[next], from.b, pair_.b_rowptr[next]) +
                   kernels.count(pair_.a_rowptr, pair_.a_col, a_.size(), pair_.b_rowptr, pair_.b_col,
                                 next, to.row);
         if (to.row < pair_.rows)
-          matches += piece(pair_.a_rowptr[to.row], to.a, pair_.b_rowptr[to.row], to.b);
+          matches += count_part(pair_.a_rowptr[to.row], to.a, pair_.b_rowptr[to.row], to.b);
       }
       first_[part + 1] = (to.a - from.a) + (to.b - from.b) - matches;
     });

@@ -59,7 +59,7 @@ template <class I, class O> struct pattern_pair {
     return {low, a_rowptr[low] + first, b_rowptr[low] + b_taken};
   }
 
-  /// Calls f(row, a, a_end, b, b_end, ends) for the rows between two cuts, and for a piece of the
+  /// Calls f(row, a, a_end, b, b_end, ends) for the rows between two cuts, and for a part of the
   /// row that the last one cuts; `ends`: the row ends here.
   template <class F> void for_each_row(path_cut from, path_cut to, F f) const {
     for (; from.row < to.row; ++from.row) {

@@ -1,7 +1,7 @@
 // y = alpha A^T x + beta z on the host without a transposed copy: each thread scatters its rows
 // into a window of y of its own; windows are added up in the order of the threads.
 //
-// The windows cover the columns a thread's rows touch. Where they are wide, fewer threads work, so
+// The windows cover the columns a thread's rows touch. Where they are long, fewer threads work, so
 // that zeroing and adding windows never costs more than the multiplication itself.
 #include <lacuna/op/multiply.hpp>
 

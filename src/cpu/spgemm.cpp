@@ -63,14 +63,14 @@ constexpr std::size_t few_chunk_bytes = std::size_t{512} << 20;
 /// Makes units into chunks, as long as those have room: which, with their entries and counts of
 /// rows.
 template <class T, class I, class O>
-void make_units(const spgemm_factors<T, I, O>& f, spgemm_plan& plan, spgemm_output what,
+void make_units(const spgemm_factors<T, I, O>& f, spgemm_schedule& schedule, spgemm_output what,
                 spgemm_workers<spgemm_worker<T, I, O>>& workers,
                 std::vector<row_chunks<T, I>>& chunks, chunk_budget& budget,
                 offset_pointer rowptr) {
   try {
     workers.for_each_unit([](const spgemm_unit&) { return true; },
                           [&](spgemm_worker<T, I, O>& worker, int part, std::int64_t number) {
-                            auto& u = plan.units[number];
+                            auto& u = schedule.units[number];
                             auto& mine = chunks[static_cast<std::size_t>(part)];
                             u.part = part;
                             mine.mark(u);
@@ -87,11 +87,11 @@ void make_units(const spgemm_factors<T, I, O>& f, spgemm_plan& plan, spgemm_outp
 
 /// Entries of units that are not made, and counts of their rows.
 template <class T, class I, class O>
-void count_units(const spgemm_factors<T, I, O>& f, spgemm_plan& plan,
+void count_units(const spgemm_factors<T, I, O>& f, spgemm_schedule& schedule,
                  spgemm_workers<spgemm_worker<T, I, O>>& workers, offset_pointer rowptr) {
   workers.for_each_unit([](const spgemm_unit& u) { return !u.made; },
                         [&](spgemm_worker<T, I, O>& worker, int, std::int64_t number) {
-                          auto& u = plan.units[number];
+                          auto& u = schedule.units[number];
                           row_sink<T, I> sink(u, rowptr, nullptr);
                           worker.make(f, u, spgemm_output::count, sink);
                           u.entries = sink.entries();
@@ -101,16 +101,16 @@ void count_units(const spgemm_factors<T, I, O>& f, spgemm_plan& plan,
 /// Units that are not made into C, whose rowptr says where; rows that units share one behind the
 /// other.
 template <class T, class I, class O>
-void fill_units(const spgemm_factors<T, I, O>& f, const spgemm_plan& plan, spgemm_output what,
-                spgemm_workers<spgemm_worker<T, I, O>>& workers, offset_pointer rowptr, I* col,
-                T* value) {
+void fill_units(const spgemm_factors<T, I, O>& f, const spgemm_schedule& schedule,
+                spgemm_output what, spgemm_workers<spgemm_worker<T, I, O>>& workers,
+                offset_pointer rowptr, I* col, T* value) {
   workers.for_each_unit([](const spgemm_unit& u) { return !u.made; },
                         [&](spgemm_worker<T, I, O>& worker, int, std::int64_t number) {
-                          const auto& u = plan.units[number];
+                          const auto& u = schedule.units[number];
                           std::int64_t before = 0; // entries of the row that other units make
                           for (std::int64_t p = number - 1; u.cut && p >= 0; --p) {
-                            if (!plan.units[p].cut || plan.units[p].first != u.first) break;
-                            before += plan.units[p].entries;
+                            if (!schedule.units[p].cut || schedule.units[p].first != u.first) break;
+                            before += schedule.units[p].entries;
                           }
                           row_sink<T, I> sink(u, rowptr, col, value, before);
                           worker.make(f, u, what, sink);
@@ -119,16 +119,16 @@ void fill_units(const spgemm_factors<T, I, O>& f, const spgemm_plan& plan, spgem
 
 /// Units that are made, to their place in C.
 template <class T, class I>
-void copy_units(const host_context& ctx, const spgemm_plan& plan,
+void copy_units(const host_context& ctx, const spgemm_schedule& schedule,
                 const std::vector<row_chunks<T, I>>& chunks, I* col, T* value) {
-  array<std::int64_t> begins(ctx, plan.units.size());
+  array<std::int64_t> begins(ctx, schedule.units.size());
   std::int64_t begin = 0;
-  for (std::int64_t u = 0; u < plan.units.size(); ++u) {
+  for (std::int64_t u = 0; u < schedule.units.size(); ++u) {
     begins[u] = begin;
-    begin += plan.units[u].entries;
+    begin += schedule.units[u].entries;
   }
-  for_each_dynamic(plan.threads, static_cast<int>(plan.units.size()), [&](int number) {
-    const auto& u = plan.units[number];
+  for_each_dynamic(schedule.threads, static_cast<int>(schedule.units.size()), [&](int number) {
+    const auto& u = schedule.units[number];
     if (u.made)
       chunks[static_cast<std::size_t>(u.part)].copy(u, col + begins[number],
                                                     value + begins[number]);
@@ -150,41 +150,41 @@ made_entries<T, I> multiply_rows(const host_context& ctx, T alpha, csr_view<cons
   const auto what = pattern ? spgemm_output::pattern : spgemm_output::values;
   stage_clock clock(options.report);
   spgemm_factors<T, I, O> f(alpha, a, b);
-  auto plan = plan_spgemm(ctx, f, true);
+  auto schedule = schedule_spgemm(ctx, f, true);
   if (options.report != nullptr) {
-    options.report->products = plan.estimate.products;
+    options.report->products = schedule.estimate.products;
     options.report->entries = 0;
   }
-  if (plan.estimate.products == 0) {
+  if (schedule.estimate.products == 0) {
     for (std::int64_t i = 0; i <= f.rows; ++i) rowptr.set(i, 0);
     return {};
   }
   const row_bounds<T, I, O> bounds(ctx, b, f, !sorting);
   array<std::int64_t> sums(ctx, part_count(ctx, f.rows, entry_grain));
-  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan, maker_of<T, I, O>(options.method));
+  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, schedule, maker_of<T, I, O>(options.method));
   clock.lap(&spgemm_report::analyse);
 
   const std::size_t fixed =
       static_cast<std::size_t>(f.rows + 1) * (rowptr.is_wide() ? 8 : 4) + sums.bytes() +
-      bounds.low.bytes() + bounds.high.bytes() + plan.units.bytes() +
-      static_cast<std::size_t>(plan.threads) * plan.sizes.template bytes<T, I>(sorting);
+      bounds.low.bytes() + bounds.high.bytes() + schedule.units.bytes() +
+      static_cast<std::size_t>(schedule.threads) * schedule.sizes.template bytes<T, I>(sorting);
   if (limit != 0 && fixed > limit) throw_over_limit(fixed, limit);
   chunk_budget budget((limit != 0 ? limit - fixed : free_memory()) / 2, // C takes as much
                       few_chunk_bytes);
   // About a huge page for columns and one for values; a small product is one chunk per thread.
   const std::int64_t first_size = std::min<std::int64_t>(
-      plan.estimate.most_entries / plan.threads + 1, std::int64_t{4 << 20} / sizeof(I));
+      schedule.estimate.most_entries / schedule.threads + 1, std::int64_t{4 << 20} / sizeof(I));
   std::vector<row_chunks<T, I>> chunks;
-  for (int part = 0; part < plan.threads; ++part) chunks.emplace_back(ctx, budget, first_size);
-  make_units(f, plan, what, workers, chunks, budget, rowptr);
+  for (int part = 0; part < schedule.threads; ++part) chunks.emplace_back(ctx, budget, first_size);
+  make_units(f, schedule, what, workers, chunks, budget, rowptr);
   clock.lap(&spgemm_report::fill);
-  const bool made = std::all_of(plan.units.begin(), plan.units.end(),
+  const bool made = std::all_of(schedule.units.begin(), schedule.units.end(),
                                 [](const spgemm_unit& u) { return u.made; });
   if (!made) {
-    count_units(f, plan, workers, rowptr);
+    count_units(f, schedule, workers, rowptr);
     clock.lap(&spgemm_report::count);
   }
-  const std::int64_t entries = total_entries(plan);
+  const std::int64_t entries = total_entries(schedule);
   if (options.report != nullptr) options.report->entries = entries;
   rowptr.visit([&]<class OC>(OC*) { require_offsets<OC>(entries); });
   const std::size_t needed =
@@ -195,7 +195,7 @@ made_entries<T, I> multiply_rows(const host_context& ctx, T alpha, csr_view<cons
   if (limit != 0 && !made &&
       needed + in_chunks > limit) { // no room for both: all rows are made again
     chunks.clear();
-    for (spgemm_unit& u : plan.units) u.made = false;
+    for (spgemm_unit& u : schedule.units) u.made = false;
   }
   // The system would promise more than it has, and end the process later.
   if (const std::size_t room = limit == 0 && !made ? available_memory() + fixed : needed;
@@ -205,11 +205,11 @@ made_entries<T, I> multiply_rows(const host_context& ctx, T alpha, csr_view<cons
                                     needed - fixed, room - fixed),
                         needed - fixed);
   made_entries<T, I> c{array<I>(ctx, entries), array<T>(ctx, entries)};
-  rowptr.visit([&](auto* offsets) { finish_rowptr(ctx, plan, offsets, f.rows, sums); });
+  rowptr.visit([&](auto* offsets) { finish_rowptr(ctx, schedule, offsets, f.rows, sums); });
   clock.lap(&spgemm_report::allocate);
-  copy_units(ctx, plan, chunks, c.col.data(), c.value.data());
+  copy_units(ctx, schedule, chunks, c.col.data(), c.value.data());
   chunks.clear();
-  if (!made) fill_units(f, plan, what, workers, rowptr, c.col.data(), c.value.data());
+  if (!made) fill_units(f, schedule, what, workers, rowptr, c.col.data(), c.value.data());
   clock.lap(&spgemm_report::fill);
   return c;
 }
@@ -219,19 +219,19 @@ template <class T, class I, class O>
 std::int64_t count(const host_context& ctx, csr_view<const T, I, O> a, csr_view<const T, I, O> b,
                    offset_pointer rowptr) {
   spgemm_factors<T, I, O> f(T{1}, a, b);
-  auto plan = plan_spgemm(ctx, f, true);
-  if (plan.estimate.products == 0) {
+  auto schedule = schedule_spgemm(ctx, f, true);
+  if (schedule.estimate.products == 0) {
     for (std::int64_t i = 0; i <= f.rows; ++i) rowptr.set(i, 0);
     return 0;
   }
   const row_bounds<T, I, O> bounds(ctx, b, f);
   array<std::int64_t> sums(ctx, part_count(ctx, f.rows, entry_grain));
-  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan, make_accumulators<T, I, O>);
-  count_units(f, plan, workers, rowptr);
-  const std::int64_t entries = total_entries(plan);
+  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, schedule, make_accumulators<T, I, O>);
+  count_units(f, schedule, workers, rowptr);
+  const std::int64_t entries = total_entries(schedule);
   rowptr.visit([&]<class OC>(OC* offsets) {
     require_offsets<OC>(entries);
-    finish_rowptr(ctx, plan, offsets, f.rows, sums);
+    finish_rowptr(ctx, schedule, offsets, f.rows, sums);
   });
   return entries;
 }
@@ -241,19 +241,19 @@ template <class T, class I, class O>
 void fill(const host_context& ctx, T alpha, csr_view<const T, I, O> a, csr_view<const T, I, O> b,
           offset_pointer rowptr, I* col, T* value, std::int64_t entries, bool pattern) {
   spgemm_factors<T, I, O> f(alpha, a, b);
-  auto plan = plan_spgemm(ctx, f, true);
-  if (f.rows == 0 || (plan.estimate.products == 0 && entries == 0)) return;
+  auto schedule = schedule_spgemm(ctx, f, true);
+  if (f.rows == 0 || (schedule.estimate.products == 0 && entries == 0)) return;
   const row_bounds<T, I, O> bounds(ctx, b, f);
-  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, plan, make_accumulators<T, I, O>);
+  spgemm_workers<spgemm_worker<T, I, O>> workers(ctx, schedule, make_accumulators<T, I, O>);
   // Shares of a row know where they begin once those before them are counted.
   workers.for_each_unit([](const spgemm_unit& u) { return u.cut; },
                         [&](spgemm_worker<T, I, O>& worker, int, std::int64_t number) {
-                          auto& u = plan.units[number];
+                          auto& u = schedule.units[number];
                           row_sink<T, I> sink(u, rowptr, nullptr);
                           worker.make(f, u, spgemm_output::count, sink);
                           u.entries = sink.entries();
                         });
-  fill_units(f, plan, pattern ? spgemm_output::pattern : spgemm_output::values, workers, rowptr,
+  fill_units(f, schedule, pattern ? spgemm_output::pattern : spgemm_output::values, workers, rowptr,
              col, value);
 }
 

@@ -41,7 +41,7 @@ public:
   row_chunks(const host_context& ctx, chunk_budget& budget, std::int64_t first_size)
       : ctx_(&ctx), budget_(&budget), first_size_(first_size) {}
 
-  /// Room for so many entries in one piece. Throws out_of_memory, chunks_full.
+  /// Room for so many entries side by side. Throws out_of_memory, chunks_full.
   row_place<T, I> add(std::int64_t entries) {
     if (chunks_.empty() || chunks_.back().used + entries > chunks_.back().col.size()) grow(entries);
     chunk& c = chunks_.back();

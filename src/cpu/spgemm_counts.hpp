@@ -19,19 +19,19 @@ template <class OC> void require_offsets(std::int64_t entries) {
 /// Counts of rows that units share are in the units; then rowptr[i + 1], a count so far, becomes
 /// the sum of all up to it. Units' entries must fit OC.
 template <class OC>
-void finish_rowptr(const host_context& ctx, const spgemm_plan& plan, OC* rowptr, std::int64_t rows,
-                   array<std::int64_t>& sums) {
+void finish_rowptr(const host_context& ctx, const spgemm_schedule& schedule, OC* rowptr,
+                   std::int64_t rows, array<std::int64_t>& sums) {
   rowptr[0] = 0;
-  for (const spgemm_unit& u : plan.units)
+  for (const spgemm_unit& u : schedule.units)
     if (u.cut) rowptr[u.last] = 0;
-  for (const spgemm_unit& u : plan.units)
+  for (const spgemm_unit& u : schedule.units)
     if (u.cut) rowptr[u.last] += static_cast<OC>(u.entries);
   inclusive_scan(ctx, rowptr, rows, sums);
 }
 
-inline std::int64_t total_entries(const spgemm_plan& plan) {
+inline std::int64_t total_entries(const spgemm_schedule& schedule) {
   std::int64_t sum = 0;
-  for (const spgemm_unit& u : plan.units) sum = checked_add(sum, u.entries);
+  for (const spgemm_unit& u : schedule.units) sum = checked_add(sum, u.entries);
   return sum;
 }
 

@@ -1,5 +1,5 @@
 // Values of C = alpha A B where C's pattern is there: a dense window of sums over each row's span,
-// with a mark for each entry of C, or a search where the span is wider than that.
+// with a mark for each entry of C, or a search where the span is longer than that.
 #include <fmt/format.h>
 
 #include "core/kernel_offsets.hpp"
@@ -89,19 +89,20 @@ template <class T, class I, class O>
 void refill(const host_context& ctx, T alpha, csr_view<const T, I, O> a, csr_view<const T, I, O> b,
             offset_pointer rowptr, const I* col, T* value, std::int64_t entries) {
   const spgemm_factors<T, I, O> f(alpha, a, b);
-  const auto plan = plan_spgemm(ctx, f, true);
+  const auto schedule = schedule_spgemm(ctx, f, true);
   if (f.rows == 0 || entries == 0) {
-    if (plan.estimate.products != 0)
+    if (schedule.estimate.products != 0)
       throw bad_input("multiply: C has no entries, A B has; it was made for other matrices");
     return;
   }
   using worker = refiller<T, I, O>;
-  spgemm_workers<worker> workers(ctx, plan, [](const host_context& its, const spgemm_sizes& sizes) {
-    return std::make_unique<worker>(its, sizes);
-  });
+  spgemm_workers<worker> workers(ctx, schedule,
+                                 [](const host_context& its, const spgemm_sizes& sizes) {
+                                   return std::make_unique<worker>(its, sizes);
+                                 });
   const auto all = [](const spgemm_unit&) { return true; };
   workers.for_each_unit(all, [&](worker& its, int, std::int64_t number) {
-    const spgemm_unit& u = plan.units[number];
+    const spgemm_unit& u = schedule.units[number];
     for (std::int64_t i = u.first; i < u.last; ++i) {
       const I *first = col + rowptr[i], *last = col + rowptr[i + 1];
       if (u.cut) {

@@ -3,8 +3,8 @@
 //   copy   A's row has one entry: B's row, scaled
 //   dense  a window of sums over the span, with one byte per column that was met
 //   tree   the same where few were met: one bit per column, in words that a second level marks
-//   hash   few products over a wide span: linear probing, then each key's rank
-//   sort   many products over a span too wide for a window: the same table, then a sort
+//   hash   few products over a long span: linear probing, then each key's rank
+//   sort   many products over a span too long for a window: the same table, then a sort
 //   recipe the row before, moved along the diagonal (spgemm_recipe.hpp)
 // Neighbouring rows of A with the same columns share a dense window of four sums per column.
 // All of them add products in the order of A's row to a sum that begins as -0, which changes no

@@ -14,8 +14,8 @@ namespace {
 constexpr int units_per_thread = 32;
 /// A row is divided by columns if it has more than 1 / (2 threads) of the work, and this much.
 constexpr std::int64_t heavy_row = 1 << 18;
-/// Widest dense window in columns: 4 MiB of doubles, which stay in a core's share of L3.
-constexpr std::int64_t widest_window = 1 << 19;
+/// Longest dense window in columns: 4 MiB of doubles, which stay in a core's share of L3.
+constexpr std::int64_t longest_window = 1 << 19;
 
 /// Sums over a block of rows.
 struct block_sums {
@@ -50,7 +50,7 @@ spgemm_sizes sizes_for(const spgemm_estimate& e, std::int64_t cols, int threads)
   spgemm_sizes s;
   // Preparing a window costs a write a column, which the products must pay for.
   s.window =
-      std::min(cols, std::clamp<std::int64_t>(e.products / (4 * threads), 4096, widest_window));
+      std::min(cols, std::clamp<std::int64_t>(e.products / (4 * threads), 4096, longest_window));
   s.slots = 2 * rank_limit;
   // Room for all products of a row, or for twice as many as it can have entries: full, it is half
   // empty once these are summed.
@@ -68,10 +68,11 @@ spgemm_sizes sizes_for(const spgemm_estimate& e, std::int64_t cols, int threads)
 } // namespace
 
 template <class T, class I, class O>
-spgemm_plan plan_spgemm(const host_context& ctx, const spgemm_factors<T, I, O>& f, bool units) {
-  spgemm_plan plan;
+spgemm_schedule schedule_spgemm(const host_context& ctx, const spgemm_factors<T, I, O>& f,
+                                bool units) {
+  spgemm_schedule schedule;
   const std::int64_t rows = f.rows;
-  if (rows == 0) return plan;
+  if (rows == 0) return schedule;
   // Blocks of rows, small enough to make units of.
   const std::int64_t block = std::max<std::int64_t>(1, rows / (std::int64_t{256} * ctx.threads()));
   array<block_sums> sums(ctx, (rows + block - 1) / block);
@@ -82,31 +83,32 @@ spgemm_plan plan_spgemm(const host_context& ctx, const spgemm_factors<T, I, O>& 
       sums[i] = sum_rows(f, i * block, std::min(rows, (i + 1) * block));
   });
   std::int64_t work = 0;
-  auto& e = plan.estimate;
+  auto& e = schedule.estimate;
   for (const block_sums& s : sums) {
     e.products = checked_add(e.products, s.products);
     e.longest_row = std::max(e.longest_row, s.longest);
     e.most_entries = checked_add(e.most_entries, s.most_entries);
     work = checked_add(work, s.work);
   }
-  if (!units) return plan;
+  if (!units) return schedule;
 
-  plan.threads = static_cast<int>(std::clamp<std::int64_t>(work / spgemm_grain, 1, ctx.threads()));
-  plan.sizes = sizes_for<T, I>(e, f.cols, plan.threads);
-  const std::int64_t target = work / (std::int64_t{units_per_thread} * plan.threads) + 1;
-  const std::int64_t heavy = std::max(heavy_row, work / (2 * plan.threads));
-  const bool may_cut = plan.threads > 1 && f.b_sorted;
-  const std::int64_t pieces = std::min<std::int64_t>(8 * plan.threads, f.cols);
+  schedule.threads =
+      static_cast<int>(std::clamp<std::int64_t>(work / spgemm_grain, 1, ctx.threads()));
+  schedule.sizes = sizes_for<T, I>(e, f.cols, schedule.threads);
+  const std::int64_t target = work / (std::int64_t{units_per_thread} * schedule.threads) + 1;
+  const std::int64_t heavy = std::max(heavy_row, work / (2 * schedule.threads));
+  const bool may_cut = schedule.threads > 1 && f.b_sorted;
+  const std::int64_t ranges = std::min<std::int64_t>(8 * schedule.threads, f.cols);
   // Each unit but those beside a heavy row, and the last, has `target` of work or more.
-  plan.units = array<spgemm_unit>(ctx, std::int64_t{units_per_thread} * plan.threads + 2 +
-                                           (may_cut ? 2 * plan.threads * (pieces + 2) : 0));
+  schedule.units = array<spgemm_unit>(ctx, std::int64_t{units_per_thread} * schedule.threads + 2 +
+                                               (may_cut ? 2 * schedule.threads * (ranges + 2) : 0));
   std::int64_t count = 0, first = 0, done = 0;
   const auto close = [&](std::int64_t last) {
     if (first < last) {
-      plan.units[count] = {};
-      plan.units[count].products = done - work_besides(f, first, last);
-      plan.units[count].first = first;
-      plan.units[count++].last = last;
+      schedule.units[count] = {};
+      schedule.units[count].products = done - work_besides(f, first, last);
+      schedule.units[count].first = first;
+      schedule.units[count++].last = last;
     }
     first = last;
     done = 0;
@@ -122,14 +124,14 @@ spgemm_plan plan_spgemm(const host_context& ctx, const spgemm_factors<T, I, O>& 
       const std::int64_t row_work = work_of(f, i, f.products(i));
       if (may_cut && row_work > heavy) {
         close(i);
-        for (std::int64_t p = 0; p < pieces; ++p) {
-          plan.units[count] = {};
-          auto& u = plan.units[count++];
+        for (std::int64_t p = 0; p < ranges; ++p) {
+          schedule.units[count] = {};
+          auto& u = schedule.units[count++];
           u.first = i;
           u.last = i + 1;
           u.cut = true;
-          u.columns = {part_begin(f.cols, static_cast<int>(p), static_cast<int>(pieces)),
-                       part_begin(f.cols, static_cast<int>(p) + 1, static_cast<int>(pieces))};
+          u.columns = {part_begin(f.cols, static_cast<int>(p), static_cast<int>(ranges)),
+                       part_begin(f.cols, static_cast<int>(p) + 1, static_cast<int>(ranges))};
         }
         first = i + 1;
         continue;
@@ -140,25 +142,26 @@ spgemm_plan plan_spgemm(const host_context& ctx, const spgemm_factors<T, I, O>& 
   }
   close(rows);
   array<spgemm_unit> exact(ctx, count);
-  std::copy_n(plan.units.begin(), count, exact.begin());
-  plan.units = std::move(exact);
-  return plan;
+  std::copy_n(schedule.units.begin(), count, exact.begin());
+  schedule.units = std::move(exact);
+  return schedule;
 }
 
 template <class T, class I, class O>
 spgemm_estimate estimate_spgemm(const host_context& ctx, csr_view<const T, I, O> a,
                                 csr_view<const T, I, O> b) {
   const with_kernel_offsets<T, I, O, space::host> left(ctx, a), right(ctx, b);
-  auto e = plan_spgemm(ctx, spgemm_factors(T{1}, left.view(), right.view()), false).estimate;
+  auto e = schedule_spgemm(ctx, spgemm_factors(T{1}, left.view(), right.view()), false).estimate;
   e.most_result_bytes = static_cast<std::size_t>(
       checked_add(checked_mul(e.most_entries, sizeof(T) + sizeof(I)),
                   checked_mul(std::int64_t{a.shape().row} + 1, sizeof(O))));
   return e;
 }
 
-#define LACUNA_INSTANTIATE_PLAN(T, I, O)                                                           \
-  template spgemm_plan plan_spgemm(const host_context&, const spgemm_factors<T, I, O>&, bool);
-LACUNA_FOR_EACH_KERNEL_TYPE(LACUNA_INSTANTIATE_PLAN)
+#define LACUNA_INSTANTIATE_SCHEDULE(T, I, O)                                                       \
+  template spgemm_schedule schedule_spgemm(const host_context&, const spgemm_factors<T, I, O>&,    \
+                                           bool);
+LACUNA_FOR_EACH_KERNEL_TYPE(LACUNA_INSTANTIATE_SCHEDULE)
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template spgemm_estimate estimate_spgemm(const host_context&, csr_view<const T, I, O>,           \
                                            csr_view<const T, I, O>);

@@ -14,7 +14,7 @@ namespace lacuna::detail::cpu {
 
 /// What workers allocate, chosen once for a product.
 struct spgemm_sizes {
-  std::int64_t window = 0; ///< widest span of a dense row, in columns
+  std::int64_t window = 0; ///< longest span of a dense row, in columns
   std::int64_t slots = 0;  ///< of the hash table, a power of two
   std::int64_t sorted = 0; ///< products that sorting has room for
   /// Of the accumulators of a thread, or of what it sorts with.
@@ -50,17 +50,19 @@ struct spgemm_unit {
 /// Work below which another thread does not pay: about 100 us.
 inline constexpr std::int64_t spgemm_grain = 1 << 15;
 
-struct spgemm_plan {
+/// Who makes what of C, and with how much memory.
+struct spgemm_schedule {
   spgemm_estimate estimate;
   spgemm_sizes sizes;
   int threads = 1;
   array<spgemm_unit> units;
 };
 
-/// Reads B's row pointers once for each entry of A. `heaviest`: units are made; otherwise only the
+/// Reads B's row pointers once for each entry of A. `units`: all is made; otherwise only the
 /// estimate is.
 template <class T, class I, class O>
-spgemm_plan plan_spgemm(const host_context& ctx, const spgemm_factors<T, I, O>& f, bool units);
+spgemm_schedule schedule_spgemm(const host_context& ctx, const spgemm_factors<T, I, O>& f,
+                                bool units);
 
 /// First and last column of B's rows where their order is not stated and they are `needed`; those
 /// of sorted rows are at hand.

@@ -37,10 +37,11 @@ template <class Worker> class spgemm_workers {
 public:
   /// make(ctx, sizes) is a unique_ptr of one.
   template <class Make>
-  spgemm_workers(const host_context& ctx, const spgemm_plan& plan, Make make)
-      : ctx_(ctx), plan_(plan) {
-    for (int part = 0; part < plan.threads; ++part) workers_.push_back(make(ctx, plan.sizes));
-    ready_.resize(static_cast<std::size_t>(plan.threads));
+  spgemm_workers(const host_context& ctx, const spgemm_schedule& schedule, Make make)
+      : ctx_(ctx), schedule_(schedule) {
+    for (int part = 0; part < schedule.threads; ++part)
+      workers_.push_back(make(ctx, schedule.sizes));
+    ready_.resize(static_cast<std::size_t>(schedule.threads));
   }
 
   /// Calls f(worker, part, unit number) for units that `chosen` picks, each thread taking the next.
@@ -49,11 +50,11 @@ public:
     std::atomic<std::int64_t> next{0};
     std::atomic<bool> stop{false};
     std::exception_ptr failure;
-    for_each_part(ctx_, plan_.threads, 1, [&](int part, int) {
+    for_each_part(ctx_, schedule_.threads, 1, [&](int part, int) {
       try {
         auto& worker = *workers_[static_cast<std::size_t>(part)];
-        for (std::int64_t u; (u = next++) < plan_.units.size() && !stop.load();) {
-          if (!chosen(plan_.units[u])) continue;
+        for (std::int64_t u; (u = next++) < schedule_.units.size() && !stop.load();) {
+          if (!chosen(schedule_.units[u])) continue;
           if (!ready_[static_cast<std::size_t>(part)]) worker.ready();
           ready_[static_cast<std::size_t>(part)] = 1;
           f(worker, part, u);
@@ -71,7 +72,7 @@ public:
 
 private:
   const host_context& ctx_;
-  const spgemm_plan& plan_;
+  const spgemm_schedule& schedule_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<char> ready_;
 };

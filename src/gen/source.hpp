@@ -10,7 +10,7 @@
 
 namespace lacuna::gen {
 
-/// Receives the entries of one row, columns ascending, and hands them on in pieces. Allocates
+/// Receives the entries of one row, columns ascending, and hands them on some at a time. Allocates
 /// nothing, so that rows of any length can be made inside a parallel region.
 class row_sink {
 public:

@@ -70,13 +70,13 @@ struct lane_walk {
 };
 
 /// A slice's steps and packing, in the place of its offsets; and what evenness is decided by.
-struct slice_plan {
+struct measured_slice {
   ell_slice slice;
   detail::slice_widths widths;
 };
 
 template <class T, class I, class O>
-__global__ void plan_slices_kernel(const walk_arguments<T, I, O> p, slice_plan* plans) {
+__global__ void measure_slices_kernel(const walk_arguments<T, I, O> p, measured_slice* measured) {
   constexpr I none = std::numeric_limits<I>::max();
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t slice = thread_index() / 32;
@@ -119,7 +119,7 @@ __global__ void plan_slices_kernel(const walk_arguments<T, I, O> p, slice_plan* 
   else if (done)
     chosen = {widths.diagonals, static_cast<std::int64_t>(packing::diagonal)};
   chosen.columns += 4 * whole.log;
-  plans[slice] = {chosen, widths};
+  measured[slice] = {chosen, widths};
 }
 
 template <class T, class I, class O>
@@ -157,12 +157,12 @@ __global__ void fill_slices_kernel(const walk_arguments<T, I, O> p, const ell_sl
 }
 
 /// Steps, bytes and column bytes of slices, and the largest widths among them.
-struct plan_totals {
+struct slice_totals {
   std::int64_t steps, bytes, column_bytes;
   detail::slice_widths largest;
 };
-struct add_plans {
-  __device__ plan_totals operator()(const plan_totals& a, const plan_totals& b) const {
+struct add_slice_totals {
+  __device__ slice_totals operator()(const slice_totals& a, const slice_totals& b) const {
     return {a.steps + b.steps,
             a.bytes + b.bytes,
             a.column_bytes + b.column_bytes,
@@ -171,20 +171,20 @@ struct add_plans {
              max(a.largest.diagonals, b.largest.diagonals)}};
   }
 };
-template <class T, class I> struct totals_of_plan {
-  const slice_plan* plans;
-  __device__ plan_totals operator()(std::int64_t s) const {
-    const ell_slice slice = plans[s].slice;
+template <class T, class I> struct totals_of_slice {
+  const measured_slice* measured;
+  __device__ slice_totals operator()(std::int64_t s) const {
+    const ell_slice slice = measured[s].slice;
     return {slice.step, slice.step * detail::step_bytes(slice.kind(), sizeof(T), sizeof(I)),
-            slice.step * detail::step_column_bytes(slice.kind(), sizeof(I)), plans[s].widths};
+            slice.step * detail::step_column_bytes(slice.kind(), sizeof(I)), measured[s].widths};
   }
 };
 
 /// Offsets of a slice, as a sum over those before it.
-template <class I> struct extent_of_plan {
-  const slice_plan* plans;
+template <class I> struct extent_of_slice {
+  const measured_slice* measured;
   __device__ ell_slice operator()(std::int64_t s) const {
-    const ell_slice slice = plans[s].slice;
+    const ell_slice slice = measured[s].slice;
     return {slice.step, slice.step * detail::step_column_bytes(slice.kind(), sizeof(I))};
   }
 };
@@ -195,7 +195,7 @@ struct add_extents {
 };
 
 template <class I>
-void place_slices(const device_context& ctx, const slice_plan* plans, std::int64_t count,
+void place_slices(const device_context& ctx, const measured_slice* measured, std::int64_t count,
                   const even_slices& even, ell_slice* slices) {
   if (even.width > 0) {
     const std::int64_t bytes = even.width * detail::step_column_bytes(even.kind, sizeof(I));
@@ -207,13 +207,13 @@ void place_slices(const device_context& ctx, const slice_plan* plans, std::int64
   }
   check(cudaMemsetAsync(slices, 0, sizeof(ell_slice), ctx.stream()), "place slices");
   const auto extents = thrust::make_transform_iterator(
-      thrust::make_counting_iterator(std::int64_t{0}), extent_of_plan<I>{plans});
+      thrust::make_counting_iterator(std::int64_t{0}), extent_of_slice<I>{measured});
   run_cub(ctx, "place slices", [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceScan::InclusiveScan(scratch, bytes, extents, slices + 1, add_extents{}, count,
                                           ctx.stream());
   });
   for_each(ctx, count, "place slices",
-           [=] __device__(std::int64_t s) { slices[s].columns += plans[s].slice.columns; });
+           [=] __device__(std::int64_t s) { slices[s].columns += measured[s].slice.columns; });
 }
 
 } // namespace
@@ -232,13 +232,14 @@ ell_csr<T, I, space::device> csr_to_ell_csr(const device_context& ctx,
   result.extent = a.shape();
   result.nnz = a.size();
   result.slices = array<ell_slice, space::device>(ctx, of.slices + 1);
-  array<slice_plan, space::device> plans(ctx, of.slices);
-  plan_totals totals{};
+  array<measured_slice, space::device> measured(ctx, of.slices);
+  slice_totals totals{};
   if (of.slices > 0) {
-    plan_slices_kernel<<<blocks_for(of.slices * 32), block_threads, 0, ctx.stream()>>>(
-        p, plans.data());
-    check_launch("plan_slices_kernel");
-    totals = reduce(ctx, of.slices, totals_of_plan<T, I>{plans.data()}, add_plans{}, totals);
+    measure_slices_kernel<<<blocks_for(of.slices * 32), block_threads, 0, ctx.stream()>>>(
+        p, measured.data());
+    check_launch("measure_slices_kernel");
+    totals =
+        reduce(ctx, of.slices, totals_of_slice<T, I>{measured.data()}, add_slice_totals{}, totals);
   }
   if (of.rows.empty() && of.pieces.empty() && options.packed)
     result.even =
@@ -248,7 +249,7 @@ ell_csr<T, I, space::device> csr_to_ell_csr(const device_context& ctx,
     steps = of.slices * result.even.width;
     bytes = steps * detail::step_column_bytes(result.even.kind, sizeof(I));
   }
-  place_slices<I>(ctx, plans.data(), of.slices, result.even, result.slices.data());
+  place_slices<I>(ctx, measured.data(), of.slices, result.even, result.slices.data());
   result.steps = array<ell_step<I>, space::device>(ctx, steps);
   result.columns = array<unsigned char, space::device>(ctx, bytes);
   result.values = array<T, space::device>(ctx, checked_mul(steps, slice_lanes));

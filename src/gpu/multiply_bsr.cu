@@ -24,7 +24,7 @@ template <class T, class I> struct block_multiply_arguments {
   T* y;
   T alpha, beta;
   std::int64_t x_row, x_column, z_row, z_column, y_row, y_column;
-  int columns; ///< of X, those of this launch
+  int vectors; ///< columns of X, those of this launch
 };
 
 /// How the places of blocks are dealt out to 32 lanes: `blocks` blocks at a time, and of each
@@ -36,7 +36,7 @@ template <int b> struct block_lanes {
   static constexpr int used = blocks * rows * b;
 };
 
-template <int b, int columns, class T, class I>
+template <int b, int vectors, class T, class I>
 __global__ void __launch_bounds__(block_threads)
     multiply_blocks_kernel(const block_multiply_arguments<T, I> p) {
   using deal = block_lanes<b>;
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(block_threads)
   const int of_block = lane / places, place = lane % places;
   const int c = place / deal::rows, r = place % deal::rows; // neighbours are in one column
   const bool works = lane < deal::used;
-  T sums[deal::passes][columns] = {};
+  T sums[deal::passes][vectors] = {};
   const std::int64_t end = p.rowptr[i + 1];
   // Measured on an H200 against columns held by lanes and shuffled: fem3d 40 x 3 51 us, with those
   // 76.
@@ -64,21 +64,21 @@ __global__ void __launch_bounds__(block_threads)
       const T value = load_once(p.values + k * (b * b) + e);
       if ((mask >> e & 1) == 0) continue;
 #pragma unroll
-      for (int j = 0; j < columns; ++j)
-        if (j < p.columns) sums[pass][j] += value * p.x[column * p.x_row + j * p.x_column];
+      for (int j = 0; j < vectors; ++j)
+        if (j < p.vectors) sums[pass][j] += value * p.x[column * p.x_row + j * p.x_column];
     }
   }
 #pragma unroll
   for (int pass = 0; pass < deal::passes; ++pass)
 #pragma unroll
-    for (int j = 0; j < columns; ++j) {
+    for (int j = 0; j < vectors; ++j) {
       // Column after column of a block, block after block.
       T sum = __shfl_sync(all_lanes, sums[pass][j], r);
 #pragma unroll
       for (int of = 1; of < deal::blocks * b; ++of)
         sum += __shfl_sync(all_lanes, sums[pass][j], of / b * places + of % b * deal::rows + r);
       const std::int64_t row = i * b + pass * deal::rows + r;
-      if (lane >= deal::rows || pass * deal::rows + r >= b || row >= p.rows || j >= p.columns)
+      if (lane >= deal::rows || pass * deal::rows + r >= b || row >= p.rows || j >= p.vectors)
         continue;
       T* const y = p.y + row * p.y_row + j * p.y_column;
       *y = p.beta == T{0} ? p.alpha * sum
@@ -87,12 +87,12 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <int b, class T, class I>
-void run_blocks(const device_context& ctx, block_multiply_arguments<T, I> p, std::int64_t columns) {
+void run_blocks(const device_context& ctx, block_multiply_arguments<T, I> p, std::int64_t vectors) {
   constexpr int together = 4;
   const unsigned blocks = blocks_for(32 * p.block_rows);
-  for (std::int64_t j = 0; j < columns; j += together) {
-    p.columns = static_cast<int>(min(columns - j, std::int64_t{together}));
-    if (p.columns == 1)
+  for (std::int64_t j = 0; j < vectors; j += together) {
+    p.vectors = static_cast<int>(min(vectors - j, std::int64_t{together}));
+    if (p.vectors == 1)
       multiply_blocks_kernel<b, 1><<<blocks, block_threads, 0, ctx.stream()>>>(p);
     else
       multiply_blocks_kernel<b, together><<<blocks, block_threads, 0, ctx.stream()>>>(p);
@@ -109,8 +109,8 @@ template <class T, class I, class O>
 void multiply_format(const device_context& ctx, T alpha, bsr_view<const T, I, O, space::device> a,
                      dense_view<const T, space::device> x, T beta,
                      dense_view<const T, space::device> z, dense_view<T, space::device> y) {
-  const auto [rows, columns] = y.shape();
-  if (rows == 0 || columns == 0) return;
+  const auto [rows, vectors] = y.shape();
+  if (rows == 0 || vectors == 0) return;
   const device_guard guard(ctx.device());
   if (beta == T{0}) z = {};
   const block_multiply_arguments<T, I> p{a.rowptr().data(),
@@ -132,13 +132,13 @@ void multiply_format(const device_context& ctx, T alpha, bsr_view<const T, I, O,
                                          y.col_stride(),
                                          0};
   switch (a.block()) {
-  case 2: return run_blocks<2>(ctx, p, columns);
-  case 3: return run_blocks<3>(ctx, p, columns);
-  case 4: return run_blocks<4>(ctx, p, columns);
-  case 5: return run_blocks<5>(ctx, p, columns);
-  case 6: return run_blocks<6>(ctx, p, columns);
-  case 7: return run_blocks<7>(ctx, p, columns);
-  default: return run_blocks<8>(ctx, p, columns);
+  case 2: return run_blocks<2>(ctx, p, vectors);
+  case 3: return run_blocks<3>(ctx, p, vectors);
+  case 4: return run_blocks<4>(ctx, p, vectors);
+  case 5: return run_blocks<5>(ctx, p, vectors);
+  case 6: return run_blocks<6>(ctx, p, vectors);
+  case 7: return run_blocks<7>(ctx, p, vectors);
+  default: return run_blocks<8>(ctx, p, vectors);
   }
 }
 

@@ -6,8 +6,8 @@
 
 namespace lacuna::detail::gpu {
 
-/// The arguments of the kernels: raw pointers and strides, passed by value. Column j of X is at
-/// x + j x_stride, and so for Z and Y; one vector is one column.
+/// The arguments of the kernels: raw pointers and strides, passed by value. Vector j, a
+/// column of X, is at x + j x_stride, and so for Z and Y.
 template <class T, class I, class O, class Columns = const I*> struct multiply_arguments {
   const O* rowptr;
   Columns colind;
@@ -19,7 +19,7 @@ template <class T, class I, class O, class Columns = const I*> struct multiply_a
   std::int64_t entries;
   T alpha;
   T beta;
-  std::int64_t columns = 1;
+  std::int64_t vectors = 1;
   std::int64_t x_stride = 0;
   std::int64_t z_stride = 0;
   std::int64_t y_stride = 0;

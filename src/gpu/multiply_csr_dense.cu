@@ -19,7 +19,7 @@ struct dense_strides {
   std::int64_t x_row, x_column, z_row, z_column, y_row, y_column;
 };
 
-/// `lanes` lanes a group, `per_lane` columns a lane; blockIdx.y counts blocks of columns.
+/// `lanes` lanes a group, `per_lane` vectors a lane; blockIdx.y counts blocks of vectors.
 template <int lanes, int per_lane, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     walk_kernel(const multiply_arguments<T, I, O> p, const dense_strides strides,
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(block_threads)
                 I* __restrict__ carry_row, T* __restrict__ carry_sum) {
   const std::int64_t tile = thread_index() / lanes;
   if (tile >= tiles) return;
-  const std::int64_t first_column =
+  const std::int64_t first_vector =
       std::int64_t{blockIdx.y} * lanes * per_lane + threadIdx.x % lanes;
   const tile_start<I, O> begin = starts[tile], end = starts[tile + 1];
 
@@ -35,9 +35,9 @@ __global__ void __launch_bounds__(block_threads)
   bool inside[per_lane];
 #pragma unroll
   for (int v = 0; v < per_lane; ++v) {
-    const std::int64_t column = first_column + v * lanes;
-    inside[v] = column < p.columns;
-    x[v] = p.x + (inside[v] ? column : 0) * strides.x_column;
+    const std::int64_t vector = first_vector + v * lanes;
+    inside[v] = vector < p.vectors;
+    x[v] = p.x + (inside[v] ? vector : 0) * strides.x_column;
   }
   T sum[per_lane] = {};
   O k = begin.entry;
@@ -54,21 +54,21 @@ __global__ void __launch_bounds__(block_threads)
     if (!closes) break;
 #pragma unroll
     for (int v = 0; v < per_lane; ++v) {
-      const std::int64_t column = first_column + v * lanes;
+      const std::int64_t vector = first_vector + v * lanes;
       if (inside[v])
-        p.y[row * strides.y_row + column * strides.y_column] =
-            finish(p.alpha, sum[v], p.beta, p.z, row * strides.z_row + column * strides.z_column);
+        p.y[row * strides.y_row + vector * strides.y_column] =
+            finish(p.alpha, sum[v], p.beta, p.z, row * strides.z_row + vector * strides.z_column);
       sum[v] = T{0};
     }
   }
 #pragma unroll
   for (int v = 0; v < per_lane; ++v)
-    if (inside[v]) carry_sum[tile * p.columns + first_column + v * lanes] = sum[v];
+    if (inside[v]) carry_sum[tile * p.vectors + first_vector + v * lanes] = sum[v];
   if (blockIdx.y == 0 && threadIdx.x % lanes == 0) carry_row[tile] = end.row;
 }
 
 /// Adds what tiles carried out of their last row to that row, in tile order: a warp for each run
-/// of tiles that end in one row, lanes along the columns.
+/// of tiles that end in one row, lanes along the vectors.
 template <class T, class I, class O>
 __global__ void add_walk_carries_kernel(const multiply_arguments<T, I, O> p,
                                         const dense_strides strides, std::int64_t tiles,
@@ -80,11 +80,11 @@ __global__ void add_walk_carries_kernel(const multiply_arguments<T, I, O> p,
   if (row >= p.rows || (tile > 0 && carry_row[tile - 1] == row)) return;
   // The row closes in the tile that holds its end on the merge list.
   const std::int64_t last = (p.rowptr[row + 1] + row) / walk_items;
-  for (std::int64_t column = threadIdx.x % 32; column < p.columns; column += 32) {
+  for (std::int64_t vector = threadIdx.x % 32; vector < p.vectors; vector += 32) {
     T sum{0};
 #pragma unroll 8
-    for (std::int64_t t = tile; t < last; ++t) sum += carry_sum[t * p.columns + column];
-    p.y[row * strides.y_row + column * strides.y_column] += p.alpha * sum;
+    for (std::int64_t t = tile; t < last; ++t) sum += carry_sum[t * p.vectors + vector];
+    p.y[row * strides.y_row + vector * strides.y_column] += p.alpha * sum;
   }
 }
 
@@ -94,9 +94,9 @@ void multiply_walk(const device_context& ctx, const multiply_arguments<T, I, O>&
   const auto starts = find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, {walk_items, 1, true});
   const std::int64_t tiles = starts.size() - 1;
   array<I, space::device> carry_row(ctx, tiles);
-  array<T, space::device> carry_sum(ctx, checked_mul(tiles, p.columns));
+  array<T, space::device> carry_sum(ctx, checked_mul(tiles, p.vectors));
   const auto blocks =
-      static_cast<unsigned>((p.columns + lanes * per_lane - 1) / (lanes * per_lane));
+      static_cast<unsigned>((p.vectors + lanes * per_lane - 1) / (lanes * per_lane));
   walk_kernel<lanes, per_lane>
       <<<dim3(blocks_for(tiles * lanes), blocks), block_threads, 0, ctx.stream()>>>(
           p, strides, starts.data(), tiles, carry_row.data(), carry_sum.data());
@@ -112,9 +112,9 @@ template <class T, class I, class O>
 void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> a,
                         dense_view<const T, space::device> x, T beta,
                         dense_view<const T, space::device> z, dense_view<T, space::device> y) {
-  const std::int64_t columns = y.shape().col;
+  const std::int64_t vectors = y.shape().col;
   auto p = make_arguments(alpha, a, x.data(), beta, z.data(), y.data());
-  p.columns = columns;
+  p.vectors = vectors;
   // A vector's elements are neighbours in either layout unless rows are apart.
   const auto by_columns = [&](const auto& v) { return v.row_stride() == 1; };
   if (by_columns(x) && by_columns(y) && (beta == T{0} || by_columns(z))) {
@@ -126,10 +126,10 @@ void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> 
   }
   const dense_strides strides{x.row_stride(), x.col_stride(), z.row_stride(),
                               z.col_stride(), y.row_stride(), y.col_stride()};
-  if (columns <= 8) return multiply_walk<8, 1>(ctx, p, strides);
-  if (columns <= 16) return multiply_walk<16, 1>(ctx, p, strides);
-  if (columns <= 32) return multiply_walk<32, 1>(ctx, p, strides);
-  if (columns <= 64) return multiply_walk<32, 2>(ctx, p, strides);
+  if (vectors <= 8) return multiply_walk<8, 1>(ctx, p, strides);
+  if (vectors <= 16) return multiply_walk<16, 1>(ctx, p, strides);
+  if (vectors <= 32) return multiply_walk<32, 1>(ctx, p, strides);
+  if (vectors <= 64) return multiply_walk<32, 2>(ctx, p, strides);
   multiply_walk<32, 4>(ctx, p, strides);
 }
 

@@ -9,7 +9,7 @@
 namespace lacuna::detail::gpu {
 
 /// Columns of X that one block multiplies its tile with before the next block takes over.
-constexpr int columns_per_block = 8;
+constexpr int vectors_per_block = 8;
 /// Products that a whole block sums together; shorter rows are left to a warp or a few lanes.
 constexpr int very_long_row = 512;
 
@@ -119,9 +119,9 @@ __global__ void __launch_bounds__(block_threads, (tile_blocks<Columns, several>)
   const int lanes = mean < 20 ? 1 : mean < 96 ? 2 : 8;
   const int lane = thread % lanes, warp_lane = thread % 32, warp = thread / 32;
 
-  const std::int64_t first_column = several ? std::int64_t{blockIdx.y} * columns_per_block : 0;
-  const std::int64_t last_column = several ? min(p.columns, first_column + columns_per_block) : 1;
-  for (std::int64_t j = first_column; j < last_column; ++j) {
+  const std::int64_t first_vector = several ? std::int64_t{blockIdx.y} * vectors_per_block : 0;
+  const std::int64_t last_vector = several ? min(p.vectors, first_vector + vectors_per_block) : 1;
+  for (std::int64_t j = first_vector; j < last_vector; ++j) {
     const auto store = [&](int s, T sum) {
       if (!split || s < rows)
         p.y[j * p.y_stride + first_row + s] =
@@ -185,8 +185,8 @@ __global__ void __launch_bounds__(block_threads, (tile_blocks<Columns, several>)
         __syncthreads();
       }
     }
-    if (j + 1 < last_column) {
-      __syncthreads(); // the next column overwrites products and lists
+    if (j + 1 < last_vector) {
+      __syncthreads(); // the next vector overwrites products and lists
       if (mixed && thread == 0) long_count = very_long_count = 0;
     }
   }
@@ -203,7 +203,7 @@ __global__ void add_carries_kernel(const multiply_arguments<T, I, O, Columns> p,
   if (tile >= tiles) return;
   const I row = carry_row[tile];
   if (row >= p.rows || (tile > 0 && carry_row[tile - 1] == row)) return;
-  for (std::int64_t j = 0; j < p.columns; ++j) {
+  for (std::int64_t j = 0; j < p.vectors; ++j) {
     T sum{0};
     for (std::int64_t t = tile + lane; t < tiles && carry_row[t] == row; t += 32)
       sum += carry_sum[j * tiles + t];
@@ -228,10 +228,10 @@ void run_rows(const device_context& ctx, const multiply_arguments<T, I, O, Colum
 template <class T, class I, class O, class Columns>
 void run_tiles(const device_context& ctx, const multiply_arguments<T, I, O, Columns>& p,
                tile_kind kind, vector_view<const tile_start<I, O>, space::device> starts) {
-  if (p.columns == 0) return;
+  if (p.vectors == 0) return;
   const std::int64_t tiles = starts.size() - 1;
   const dim3 grid(blocks_for(tiles * block_threads),
-                  static_cast<unsigned>((p.columns + columns_per_block - 1) / columns_per_block));
+                  static_cast<unsigned>((p.vectors + vectors_per_block - 1) / vectors_per_block));
   const auto launch = [&](auto kind_constant, auto several, I* carry_row, T* carry_sum) {
     multiply_tiles_kernel<kind_constant(), several()>
         <<<grid, block_threads, 0, ctx.stream()>>>(p, starts.data(), tiles, carry_row, carry_sum);
@@ -240,15 +240,15 @@ void run_tiles(const device_context& ctx, const multiply_arguments<T, I, O, Colu
   using short_rows = std::integral_constant<tile_kind, tile_kind::short_rows>;
   using whole_rows = std::integral_constant<tile_kind, tile_kind::whole_rows>;
   using split_rows = std::integral_constant<tile_kind, tile_kind::split>;
-  if (kind == tile_kind::short_rows && p.columns == 1)
+  if (kind == tile_kind::short_rows && p.vectors == 1)
     return launch(short_rows{}, std::false_type{}, nullptr, nullptr);
-  if (kind == tile_kind::whole_rows && p.columns == 1)
+  if (kind == tile_kind::whole_rows && p.vectors == 1)
     return launch(whole_rows{}, std::false_type{}, nullptr, nullptr);
   if (kind != tile_kind::split) return launch(whole_rows{}, std::true_type{}, nullptr, nullptr);
 
   array<I, space::device> carry_row(ctx, tiles);
-  array<T, space::device> carry_sum(ctx, checked_mul(tiles, p.columns));
-  if (p.columns == 1)
+  array<T, space::device> carry_sum(ctx, checked_mul(tiles, p.vectors));
+  if (p.vectors == 1)
     launch(split_rows{}, std::false_type{}, carry_row.data(), carry_sum.data());
   else
     launch(split_rows{}, std::true_type{}, carry_row.data(), carry_sum.data());

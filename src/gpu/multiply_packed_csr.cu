@@ -82,8 +82,8 @@ template <class T, class I, class O>
 void multiply_format(const device_context& ctx, T alpha, device_packed_csr<T, I, O> a,
                      dense_view<const T, space::device> x, T beta,
                      dense_view<const T, space::device> z, dense_view<T, space::device> y) {
-  const auto [rows, columns] = y.shape();
-  if (rows == 0 || columns == 0) return;
+  const auto [rows, vectors] = y.shape();
+  if (rows == 0 || vectors == 0) return;
   const device_guard guard(ctx.device());
   const auto* const schedule = schedule_of<T, I, O>(a);
   if (are_vectors(x, beta, z, y)) {
@@ -99,7 +99,7 @@ void multiply_format(const device_context& ctx, T alpha, device_packed_csr<T, I,
   z_used.fill(ctx);
   auto p = make_packed_arguments(alpha, a, x_used.view().data(), beta, z_used.view().data(),
                                  y_used.view().data());
-  p.columns = columns;
+  p.vectors = vectors;
   p.x_stride = x_used.view().col_stride();
   p.z_stride = z_used.view().col_stride();
   p.y_stride = y_used.view().col_stride();

@@ -58,14 +58,14 @@ struct class_starts {
 
 template <class I, class ClassOf>
 __global__ void __launch_bounds__(1024)
-    bin_rows_kernel(std::int64_t count, const ClassOf class_of, const spgemm::class_plan plan,
+    bin_rows_kernel(std::int64_t count, const ClassOf class_of, const spgemm::joined_classes joined,
                     const class_starts starts, unsigned long long* binned, I* list) {
   constexpr int classes = spgemm::count_classes + 1;
   __shared__ unsigned of_warp[32][classes];
   __shared__ unsigned long long base[classes];
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t row = thread_index();
-  const int c = row < count ? plan.of[class_of(row)] : -1;
+  const int c = row < count ? joined.of[class_of(row)] : -1;
   unsigned before = 0;
   for (int k = 0; k < classes; ++k) {
     const unsigned votes = __ballot_sync(0xffffffffu, c == k);
@@ -96,11 +96,11 @@ public:
   row_bins(const device_context& ctx, std::int64_t rows, const spgemm_thresholds& thresholds,
            const spgemm_totals& totals, int classes, unsigned long long* binned,
            const ClassOf& class_of) {
-    const spgemm::class_plan plan = spgemm::plan_classes(
+    const spgemm::joined_classes joined = spgemm::join_classes(
         thresholds, [&](int c) { return static_cast<std::int64_t>(totals.of_class[c].rows); },
         classes);
     for (int c = 0; c <= classes; ++c) {
-      class_totals& to = totals_[plan.of[c]];
+      class_totals& to = totals_[joined.of[c]];
       to.rows += totals.of_class[c].rows;
       to.products += totals.of_class[c].products;
       to.entries += totals.of_class[c].entries;
@@ -114,7 +114,7 @@ public:
     if (launches_ <= 1) return;
     list_ = array<I, space::device>(ctx, rows);
     const auto blocks = static_cast<unsigned>((rows + 1023) / 1024);
-    bin_rows_kernel<<<blocks, 1024, 0, ctx.stream()>>>(rows, class_of, plan, starts_, binned,
+    bin_rows_kernel<<<blocks, 1024, 0, ctx.stream()>>>(rows, class_of, joined, starts_, binned,
                                                        list_.data());
     check_launch("bin_rows_kernel");
   }

@@ -1,7 +1,7 @@
 // The symbolic pass: how many entries each row of C has. A group of lanes owns a row and finds its
 // distinct columns in a table in shared memory, or in a bit for each column of its span where that
-// is smaller. Heavy rows: one block per row, bits in windows of what shared memory holds; wide rows
-// are expanded and sorted.
+// is smaller. Heavy rows: one block per row, bits in windows of what shared memory holds; broad
+// rows are expanded and sorted.
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_expand.cuh"
 #include "gpu/parts/fork.cuh"
@@ -211,8 +211,8 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
                          counters->binned_to_count,
                          [=] __device__(std::int64_t row) { return known.count_class(row); });
   clock.lap(&spgemm_report::bin_for_count);
-  const row_split<I> split(ctx, bins[spgemm::count_classes], f.columns > spgemm::wide_span,
-                           is_wide_row<I, O>{known, spgemm::wide_span});
+  const row_split<I> split(ctx, bins[spgemm::count_classes], f.columns > spgemm::broad_span,
+                           is_broad_row<I, O>{known, spgemm::broad_span});
   const row_list<I> merged = bins[0], heavy = split.others;
   launch_fork fork(ctx, bins.launches() + (split.matching.count > 0 ? 1 : 0));
   if (heavy.count > 0) {
@@ -245,7 +245,7 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
     check_launch("count_merged_kernel");
   }
   if (split.matching.count > 0) {
-    count_wide_rows(ctx, f, split.matching, counts);
+    count_broad_rows(ctx, f, split.matching, counts);
     note_rows_kernel<<<blocks_for(split.matching.count), block_threads, 0, ctx.stream()>>>(
         split.matching, known, counts, totals);
     check_launch("note_rows_kernel");

@@ -12,9 +12,9 @@
 
 namespace lacuna::detail::gpu {
 
-/// Rows of a list, expanded in global memory, some at a time: about 40 bytes for each of their
-/// products, and 8 for each entry of A in all rows of the list. A row with more products is cut
-/// into pieces: what one piece has summed comes first in the next.
+/// Rows of a list, expanded in global memory, a batch at a time: about 40 bytes for each of its
+/// products, and 8 for each entry of A in all rows of the list. A row with more products takes
+/// several batches: what one has summed comes first in the next.
 template <class T, class I, class O> class expansion {
 public:
   /// `most`: products at a time; more where a row of C has more entries than that. Waits.
@@ -30,7 +30,7 @@ public:
   array<T, space::device> sums;
 
 private:
-  void make_piece();
+  void make_batch();
   template <class Key> void sum_products(std::int64_t last, std::int64_t rows);
 
   const device_context& ctx_;
@@ -45,22 +45,22 @@ private:
   array<std::int64_t, space::device> row_starts_;   // products before each row
   array<std::int64_t> starts_;                      // the same on the host
   array<std::int64_t, space::device> firsts_;
-  array<I, space::device> carried_columns_; // of the row that a piece was cut in
+  array<I, space::device> carried_columns_; // of the row that a batch ended in
   array<T, space::device> carried_sums_;
-  std::int64_t first_ = 0;          // product that the next piece begins with
-  std::int64_t row_ = 0, made_ = 0; // rows of the list that are done; of these by the last piece
+  std::int64_t first_ = 0;          // product that the next batch begins with
+  std::int64_t row_ = 0, made_ = 0; // rows of the list that are done; of these by the last batch
 };
 
 /// counts[row] = entries of C's row, for rows of the list.
 template <class I, class O>
-void count_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> rows,
-                     std::int64_t* counts);
+void count_broad_rows(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> rows,
+                      std::int64_t* counts);
 
 /// As fill_heavy_rows. Nothing is written before all memory is there, up to 2^25 products.
 template <class T, class I, class O>
-void fill_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                    const spgemm_values<T>& v, row_list<I> rows, read_offsets rowptr,
-                    const fill_target<T, I>& target, int* wrong);
+void fill_broad_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
+                     const spgemm_values<T>& v, row_list<I> rows, read_offsets rowptr,
+                     const fill_target<T, I>& target, int* wrong);
 
 /// Where finished rows go.
 template <class T, class I> struct pool_view {

@@ -1,8 +1,8 @@
 // The numeric pass: columns and values of C. A group of lanes owns a row and walks A's row in its
 // order; its lanes lie along one row of B at a time, so that no two hold the same column. Every
 // entry's products are thus added in A's order, without atomics, whatever the timing. Short rows
-// are filled by spgemm_fill_merged.cu, heavy rows by spgemm_fill_heavy.cu, wide rows by
-// spgemm_expand_wide.cu.
+// are filled by spgemm_fill_merged.cu, heavy rows by spgemm_fill_heavy.cu, broad rows by
+// spgemm_expand_heavy.cu.
 #include <cub/warp/warp_merge_sort.cuh>
 
 #include "gpu/parts/load.cuh"
@@ -214,8 +214,8 @@ fill_bins<I> bin_to_fill(const device_context& ctx, const spgemm_factors<I, O>& 
                      return known.fill_class(row, rowptr[row + 1] - rowptr[row]);
                    });
   const row_list<I> not_light = bins[spgemm::fill_classes];
-  const std::int64_t wide_span = spgemm::wide_span_to_fill(not_light.count, f.columns);
-  row_split<I> split(ctx, not_light, f.columns > wide_span, is_wide_row<I, O>{known, wide_span});
+  const std::int64_t broad_span = spgemm::broad_span_to_fill(not_light.count, f.columns);
+  row_split<I> split(ctx, not_light, f.columns > broad_span, is_broad_row<I, O>{known, broad_span});
   return {std::move(bins), std::move(split)};
 }
 
@@ -227,7 +227,7 @@ bool fill_rows(const device_context& ctx, const spgemm_factors<I, O>& f, const s
   const row_bins<I>& bins = rows.bins;
   const row_split<I>& split = rows.split;
   if (split.matching.count > 0) // first: it may want more memory than there is
-    fill_wide_rows<T, I, O>(ctx, f, v, split.matching, rowptr, target, wrong);
+    fill_broad_rows<T, I, O>(ctx, f, v, split.matching, rowptr, target, wrong);
   heavy_fill<T, I, O> heavy(ctx, f, split.others, totals, known);
   launch_fork fork(ctx, bins.launches() + (heavy.launches() > 1 ? 1 : 0));
   heavy.run(v, rowptr, target, order, wrong, fork);

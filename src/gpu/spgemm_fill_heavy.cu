@@ -425,11 +425,11 @@ template <class I> struct has_more_products {
   __device__ bool operator()(I row) const { return products[row] > many; }
 };
 
-spgemm::range_plan plan_for(const device_context& ctx, std::int64_t rows, std::int64_t columns,
-                            const spgemm_totals& totals) {
+spgemm::range_sizes range_sizes_for(const device_context& ctx, std::int64_t rows,
+                                    std::int64_t columns, const spgemm_totals& totals) {
   const spgemm::heavy_work work{rows, columns, static_cast<std::int64_t>(totals.products),
                                 static_cast<std::int64_t>(totals.longest)};
-  return spgemm::plan_ranges(work, 8 * std::int64_t{ctx.properties().multiprocessors});
+  return spgemm::choose_range_sizes(work, 8 * std::int64_t{ctx.properties().multiprocessors});
 }
 
 } // namespace
@@ -440,11 +440,11 @@ heavy_fill<T, I, O>::heavy_fill(const device_context& ctx, const spgemm_factors<
                                 const known_rows<I, O>& known)
     : ctx_(ctx), f_(f), known_(known),
       mean_length_(static_cast<double>(totals.products) / static_cast<double>(totals.a_entries)),
-      plan_(plan_for(ctx, heavy.count, f.columns, totals)),
-      split_(ctx, heavy, plan_.fine < plan_.coarse,
-             has_more_products<I>{known.products, plan_.many}),
-      longest_(cut_into_ranges(ctx, split_.matching, f.columns, plan_.fine)),
-      others_(cut_into_ranges(ctx, split_.others, f.columns, plan_.coarse)) {}
+      sizes_(range_sizes_for(ctx, heavy.count, f.columns, totals)),
+      split_(ctx, heavy, sizes_.fine < sizes_.coarse,
+             has_more_products<I>{known.products, sizes_.many}),
+      longest_(cut_into_ranges(ctx, split_.matching, f.columns, sizes_.fine)),
+      others_(cut_into_ranges(ctx, split_.others, f.columns, sizes_.coarse)) {}
 
 template <class T, class I, class O>
 void heavy_fill<T, I, O>::run(const spgemm_values<T>& v, read_offsets rowptr,

@@ -33,7 +33,7 @@ private:
   spgemm_factors<I, O> f_;
   known_rows<I, O> known_;
   double mean_length_; // of the rows of B that products come from
-  spgemm::range_plan plan_;
+  spgemm::range_sizes sizes_;
   row_split<I> split_;
   range_launch<I> longest_, others_;
 };

@@ -46,14 +46,14 @@ private:
 
 /// Heavy rows whose products are so few beside their columns that ranges of columns would mostly be
 /// empty.
-template <class I, class O> struct is_wide_row {
+template <class I, class O> struct is_broad_row {
   known_rows<I, O> known;
-  std::int64_t wide_span;
-  __device__ bool operator()(I row) const { return spgemm::is_wide(known.work(row), wide_span); }
+  std::int64_t broad_span;
+  __device__ bool operator()(I row) const { return spgemm::is_broad(known.work(row), broad_span); }
 };
 
-/// Rows by how they are filled, as long as patterns stay: each class, and the wide ones among those
-/// that are not light.
+/// Rows by how they are filled, as long as patterns stay: each class, and the broad ones among
+/// those that are not light.
 template <class I> struct fill_bins {
   row_bins<I> bins;
   row_split<I> split;
@@ -61,7 +61,7 @@ template <class I> struct fill_bins {
 };
 
 /// For a C whose rowptr is known. `totals` are those of count_rows; `binned` are zeros. Waits where
-/// some rows may be wide.
+/// some rows may be broad.
 template <class I, class O>
 fill_bins<I> bin_to_fill(const device_context& ctx, const spgemm_factors<I, O>& f,
                          const known_rows<I, O>& known, const spgemm_totals& totals,

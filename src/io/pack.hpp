@@ -1,5 +1,5 @@
-// Compression of one piece of a file: gzip members and zstd frames may follow each other, so that
-// pieces are compressed side by side.
+// Compression of one chunk of a file: gzip members and zstd frames may follow each other, so that
+// chunks are compressed side by side.
 #pragma once
 
 #include <string>

@@ -4,14 +4,14 @@
 
 namespace lacuna::io {
 
-std::string shown(std::string_view piece) {
+std::string shown(std::string_view text) {
   std::string result;
-  for (const char c : piece.substr(0, 60))
+  for (const char c : text.substr(0, 60))
     if (c >= ' ' && c <= '~')
       result += c;
     else
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  if (piece.size() > 60) result += "...";
+  if (text.size() > 60) result += "...";
   return result;
 }
 

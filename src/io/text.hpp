@@ -8,7 +8,7 @@ namespace lacuna::io {
 
 /// For messages: cut after 60 bytes; what is not printable ASCII becomes \xNN: files may hold
 /// anything.
-std::string shown(std::string_view piece);
+std::string shown(std::string_view text);
 /// ASCII letters only, whatever the locale.
 std::string lower_case(std::string_view text);
 

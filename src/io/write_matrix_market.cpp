@@ -13,9 +13,9 @@
 namespace lacuna::io {
 namespace {
 
-/// Text is made in pieces of about this many entries, a round of them side by side, and written
+/// Text is made in chunks of about this many entries, a round of them side by side, and written
 /// in order: memory for some MB of text per thread.
-constexpr std::int64_t piece_entries = std::int64_t{1} << 16;
+constexpr std::int64_t entries_per_chunk = std::int64_t{1} << 16;
 /// Two indices of 20 digits, two values of 24, blanks and the line's end.
 constexpr std::size_t longest_line = 96;
 
@@ -23,9 +23,9 @@ char* put(char* p, std::int64_t number) { return std::to_chars(p, p + 20, number
 /// The fewest digits that give the same bits when read.
 template <class T> char* put(char* p, T value) { return std::to_chars(p, p + 32, value).ptr; }
 
-/// Makes pieces [0, count) by text(piece, string&) and appends them to the file.
+/// Makes chunks [0, count) by text(chunk, string&) and appends them to the file.
 template <class Text>
-void write_pieces(const host_context& ctx, output_file& file, std::int64_t count, compression c,
+void write_chunks(const host_context& ctx, output_file& file, std::int64_t count, compression c,
                   Text text, const std::function<void(std::int64_t)>& written) {
   const int round = ctx.threads();
   std::vector<std::string> plain(static_cast<std::size_t>(round)), packed(plain.size());
@@ -140,15 +140,15 @@ void write_matrix_market(const host_context& ctx, output_file& file,
                          name_of(o.structure), comment_lines(o.comment), a.shape().row,
                          a.shape().col, count_written(ctx, a, o.structure)),
              c);
-  const std::int64_t nnz = a.size(), pieces = (nnz + piece_entries - 1) / piece_entries;
-  write_pieces(
-      ctx, file, pieces, c,
-      [&](std::int64_t piece, std::string& text) {
-        const std::int64_t begin = piece * piece_entries;
-        format_entries(parts, o, begin, std::min(begin + piece_entries, nnz), text);
+  const std::int64_t nnz = a.size(), chunks = (nnz + entries_per_chunk - 1) / entries_per_chunk;
+  write_chunks(
+      ctx, file, chunks, c,
+      [&](std::int64_t chunk, std::string& text) {
+        const std::int64_t begin = chunk * entries_per_chunk;
+        format_entries(parts, o, begin, std::min(begin + entries_per_chunk, nnz), text);
       },
       [&](std::int64_t done) {
-        if (o.progress) o.progress(std::min(done * piece_entries, nnz), nnz);
+        if (o.progress) o.progress(std::min(done * entries_per_chunk, nnz), nnz);
       });
 }
 
@@ -156,11 +156,11 @@ template <class T>
 void write_matrix_market_vector(const host_context& ctx, output_file& file, vector_view<const T> v,
                                 compression c) {
   write_text(file, fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", v.size()), c);
-  const std::int64_t pieces = (v.size() + piece_entries - 1) / piece_entries;
-  write_pieces(ctx, file, pieces, c,
-               [&](std::int64_t piece, std::string& text) {
-                 const std::int64_t begin = piece * piece_entries;
-                 const std::int64_t end = std::min(begin + piece_entries, v.size());
+  const std::int64_t chunks = (v.size() + entries_per_chunk - 1) / entries_per_chunk;
+  write_chunks(ctx, file, chunks, c,
+               [&](std::int64_t chunk, std::string& text) {
+                 const std::int64_t begin = chunk * entries_per_chunk;
+                 const std::int64_t end = std::min(begin + entries_per_chunk, v.size());
                  text.resize(static_cast<std::size_t>(end - begin) * longest_line);
                  char* p = text.data();
                  for (std::int64_t k = begin; k < end; ++k) {

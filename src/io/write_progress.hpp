@@ -14,12 +14,12 @@ public:
   write_progress(const write_options& options, std::int64_t entries, std::int64_t bytes)
       : options_(options), entries_(entries), bytes_(std::max<std::int64_t>(bytes, 1)) {}
 
-  /// out.write() in pieces, after each of which it is told.
+  /// out.write() in chunks, after each of which it is told.
   template <class Out> void write(Out& out, std::string_view bytes) {
-    constexpr std::size_t piece = std::size_t{1} << 22;
-    for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
-      out.write(bytes.substr(0, piece));
-      add(static_cast<std::int64_t>(std::min(piece, bytes.size())));
+    constexpr std::size_t chunk = std::size_t{1} << 22;
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(chunk, bytes.size()))) {
+      out.write(bytes.substr(0, chunk));
+      add(static_cast<std::int64_t>(std::min(chunk, bytes.size())));
     }
   }
   /// So many more are written.

@@ -35,12 +35,12 @@ std::int64_t digits(std::int64_t number) {
 /// put(k, p) writes number k at p and returns its end.
 template <class Put>
 void write_section(output_file& file, write_progress& progress, const section& s, Put put) {
-  constexpr std::int64_t piece = 1 << 16; // numbers
+  constexpr std::int64_t chunk = 1 << 16; // numbers
   std::string text;
   char number[64];
-  for (std::int64_t first = 0; first < s.size; first += piece) {
+  for (std::int64_t first = 0; first < s.size; first += chunk) {
     text.clear();
-    for (std::int64_t k = first; k < std::min(first + piece, s.size); ++k) {
+    for (std::int64_t k = first; k < std::min(first + chunk, s.size); ++k) {
       const auto length = put(k, number) - number;
       text.append(static_cast<std::size_t>(s.width - length), ' ').append(number, number + length);
       if ((k + 1) % s.per_line() == 0 || k + 1 == s.size) text += '\n';

@@ -22,8 +22,8 @@ constexpr std::uint16_t extra64 = 1;
 constexpr std::uint32_t in_extra = 0xffffffff; // the number stands in the zip64 extra field
 
 /// The bytes from `at` on, or bad_input.
-bytes_view piece(bytes_view file, std::uint64_t at, std::uint64_t size, const char* what,
-                 const std::string& name) {
+bytes_view part(bytes_view file, std::uint64_t at, std::uint64_t size, const char* what,
+                const std::string& name) {
   if (at > file.size() || size > file.size() - at)
     throw_bad(fmt::format("zip: the file ends within {} at byte {}", what, at), name);
   return file.subspan(at, size);
@@ -54,11 +54,11 @@ directory find_directory(bytes_view file, const std::string& name) {
   const auto disk = get<std::uint16_t>(file, end + 4);
   directory result{get<std::uint16_t>(file, end + 10), get<std::uint32_t>(file, end + 12),
                    get<std::uint32_t>(file, end + 16)};
-  const bool wide = end >= locator64_bytes &&
-                    get<std::uint32_t>(file, end - locator64_bytes) == locator64_signature;
-  if (wide) {
+  const bool zip64 = end >= locator64_bytes &&
+                     get<std::uint32_t>(file, end - locator64_bytes) == locator64_signature;
+  if (zip64) {
     const auto at = get<std::uint64_t>(file, end - locator64_bytes + 8);
-    const auto record = piece(file, at, end64_bytes, "the zip64 end record", name);
+    const auto record = part(file, at, end64_bytes, "the zip64 end record", name);
     if (get<std::uint32_t>(record, 0) != end64_signature)
       throw_bad(fmt::format("zip: no zip64 end record at byte {}", at), name);
     result = {get<std::uint64_t>(record, 32), get<std::uint64_t>(record, 40),
@@ -74,7 +74,7 @@ void read_extra64(bytes_view extra, std::uint64_t& size, std::uint64_t& packed,
                   std::uint64_t& offset, const std::string& name) {
   for (std::size_t at = 0; at + 4 <= extra.size();) {
     const auto length = get<std::uint16_t>(extra, at + 2);
-    const auto data = piece(extra, at + 4, length, "an extra field", name);
+    const auto data = part(extra, at + 4, length, "an extra field", name);
     if (get<std::uint16_t>(extra, at) == extra64) {
       std::size_t from = 0;
       for (std::uint64_t* number : {&size, &packed, &offset})
@@ -117,20 +117,20 @@ std::uint32_t short_form(std::int64_t n) {
 
 std::vector<zip_member> zip_members(bytes_view file, const std::string& name) {
   const directory d = find_directory(file, name);
-  bytes_view rest = piece(file, d.offset, d.size, "the central directory", name);
+  bytes_view rest = part(file, d.offset, d.size, "the central directory", name);
   std::vector<zip_member> members;
   for (std::uint64_t k = 0; k < d.entries; ++k) {
-    const auto entry = piece(rest, 0, central_bytes, "the central directory", name);
+    const auto entry = part(rest, 0, central_bytes, "the central directory", name);
     if (get<std::uint32_t>(entry, 0) != central_signature)
       throw_bad(fmt::format("zip: entry {} of the central directory is damaged", k), name);
     const std::size_t name_length = get<std::uint16_t>(entry, 28),
                       extra_length = get<std::uint16_t>(entry, 30),
                       comment_length = get<std::uint16_t>(entry, 32);
-    const auto text = piece(rest, central_bytes, name_length, "a member's name", name);
+    const auto text = part(rest, central_bytes, name_length, "a member's name", name);
     const auto extra =
-        piece(rest, central_bytes + name_length, extra_length, "an extra field", name);
-    rest = rest.subspan(piece(rest, 0, central_bytes + name_length + extra_length + comment_length,
-                              "a comment", name)
+        part(rest, central_bytes + name_length, extra_length, "an extra field", name);
+    rest = rest.subspan(part(rest, 0, central_bytes + name_length + extra_length + comment_length,
+                             "a comment", name)
                             .size());
 
     zip_member member{std::string(text.begin(), text.end()),
@@ -143,11 +143,11 @@ std::vector<zip_member> zip_members(bytes_view file, const std::string& name) {
     read_extra64(extra, size, packed, offset, name);
     if (get<std::uint16_t>(entry, 8) & 1)
       throw unsupported("zip: member " + member.name + " is encrypted", name, 0);
-    const auto local = piece(file, offset, local_bytes, "a member's header", name);
+    const auto local = part(file, offset, local_bytes, "a member's header", name);
     if (get<std::uint32_t>(local, 0) != local_signature)
       throw_bad(fmt::format("zip: no member {} at byte {}", member.name, offset), name);
     // The sizes of the local header may be 0 (streamed); the central ones hold.
-    member.packed = piece(
+    member.packed = part(
         file, offset + local_bytes + get<std::uint16_t>(local, 26) + get<std::uint16_t>(local, 28),
         packed, member.name.c_str(), name);
     if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
@@ -186,20 +186,20 @@ void zip_writer::add(const host_context& ctx, const std::string& name, std::stri
                      std::string_view body) {
   const entry e{name, crc32_of(ctx, body, crc32_of(ctx, head)),
                 static_cast<std::int64_t>(head.size() + body.size()), file_.size()};
-  const bool wide = e.size >= in_extra;
+  const bool zip64 = e.size >= in_extra;
   std::string header;
   put(header, local_signature);
-  put<std::uint16_t>(header, wide ? 45 : 20); // version needed
-  put<std::uint16_t>(header, 0);              // flags
-  put<std::uint16_t>(header, 0);              // stored
-  put<std::uint32_t>(header, 0x00210000);     // 1980-01-01: the same bytes every time
+  put<std::uint16_t>(header, zip64 ? 45 : 20); // version needed
+  put<std::uint16_t>(header, 0);               // flags
+  put<std::uint16_t>(header, 0);               // stored
+  put<std::uint32_t>(header, 0x00210000);      // 1980-01-01: the same bytes every time
   put(header, e.crc);
   put(header, short_form(e.size));
   put(header, short_form(e.size));
   put(header, static_cast<std::uint16_t>(name.size()));
-  put<std::uint16_t>(header, wide ? 20 : 0);
+  put<std::uint16_t>(header, zip64 ? 20 : 0);
   header += name;
-  if (wide) {
+  if (zip64) {
     put(header, extra64);
     put<std::uint16_t>(header, 16);
     put(header, e.size);
@@ -220,10 +220,10 @@ void zip_writer::finish() {
       put(extra, e.size);
     }
     if (e.offset >= in_extra) put(extra, e.offset);
-    const bool wide = !extra.empty();
+    const bool zip64 = !extra.empty();
     put(directory, central_signature);
-    put<std::uint16_t>(directory, wide ? 45 : 20); // made by: no particular system
-    put<std::uint16_t>(directory, wide ? 45 : 20);
+    put<std::uint16_t>(directory, zip64 ? 45 : 20); // made by: no particular system
+    put<std::uint16_t>(directory, zip64 ? 45 : 20);
     put<std::uint16_t>(directory, 0);
     put<std::uint16_t>(directory, 0);
     put<std::uint32_t>(directory, 0x00210000);
@@ -231,14 +231,14 @@ void zip_writer::finish() {
     put(directory, short_form(e.size));
     put(directory, short_form(e.size));
     put(directory, static_cast<std::uint16_t>(e.name.size()));
-    put(directory, static_cast<std::uint16_t>(wide ? extra.size() + 4 : 0));
+    put(directory, static_cast<std::uint16_t>(zip64 ? extra.size() + 4 : 0));
     put<std::uint16_t>(directory, 0); // comment
     put<std::uint16_t>(directory, 0); // disk
     put<std::uint16_t>(directory, 0); // internal attributes
     put<std::uint32_t>(directory, 0); // external attributes
     put(directory, short_form(e.offset));
     directory += e.name;
-    if (wide) {
+    if (zip64) {
       put(directory, extra64);
       put(directory, static_cast<std::uint16_t>(extra.size()));
       directory += extra;

@@ -55,25 +55,25 @@ LACUNA_BOTH constexpr int fill_class(const spgemm_thresholds& t, const row_work&
   return class_of_slots(t, row, t.spans && row.span < hashed ? row.span : hashed, fill_classes);
 }
 
-/// Rows of columns that count as wide, at the least, and how many columns a product they have.
+/// Rows of columns that count as broad, at the least, and how many columns a product they have.
 /// Reasoned: a heavy row is counted in windows of about 2^20 columns, a few of which cost less than
 /// a sort's launches. It is filled in ranges of 8192 at most: where rows have many together, less.
-inline constexpr std::int64_t wide_span = std::int64_t{1} << 22;
-inline constexpr std::int64_t wide_span_of_many = std::int64_t{1} << 17;
-inline constexpr std::int64_t wide_columns = 64;
+inline constexpr std::int64_t broad_span = std::int64_t{1} << 22;
+inline constexpr std::int64_t broad_span_of_many = std::int64_t{1} << 17;
+inline constexpr std::int64_t broad_columns = 64;
 /// Whether a heavy row is to be expanded and sorted: ranges of columns would mostly be empty.
-LACUNA_BOTH constexpr bool is_wide(const row_work& row, std::int64_t least_span) {
-  return row.span > least_span && row.span / wide_columns > row.products;
+LACUNA_BOTH constexpr bool is_broad(const row_work& row, std::int64_t least_span) {
+  return row.span > least_span && row.span / broad_columns > row.products;
 }
-/// The span that makes rows wide where so many are to be filled: 2^25 columns are 4096 ranges.
-constexpr std::int64_t wide_span_to_fill(std::int64_t rows, std::int64_t columns) {
-  return rows > (std::int64_t{1} << 25) / std::max<std::int64_t>(columns, 1) ? wide_span_of_many
-                                                                             : wide_span;
+/// The span that makes rows broad where so many are to be filled: 2^25 columns are 4096 ranges.
+constexpr std::int64_t broad_span_to_fill(std::int64_t rows, std::int64_t columns) {
+  return rows > (std::int64_t{1} << 25) / std::max<std::int64_t>(columns, 1) ? broad_span_of_many
+                                                                             : broad_span;
 }
 
 /// Columns of a heavy row that a block fills: powers of two between these.
 inline constexpr int most_range_columns = 8192, least_range_columns = 64;
-struct range_plan {
+struct range_sizes {
   int coarse;
   int fine; ///< for rows with more products than `many`
   std::int64_t many;
@@ -84,7 +84,7 @@ struct heavy_work {
 };
 /// Few rows, or few columns, are cut so that each of `blocks` gets some; and rows that would take
 /// more than twice a block's share finer, down to that share.
-constexpr range_plan plan_ranges(const heavy_work& work, std::int64_t blocks) {
+constexpr range_sizes choose_range_sizes(const heavy_work& work, std::int64_t blocks) {
   const auto ranges = [&](int columns) { return (work.columns + columns - 1) / columns; };
   int coarse = least_range_columns;
   while (coarse < most_range_columns && coarse < work.columns) coarse *= 2;
@@ -106,9 +106,8 @@ LACUNA_BOTH constexpr int expand_class(std::int64_t products) {
   return c;
 }
 
-/// Which classes are launched: rows of class c go to launches[c]; `heavy` is the place of heavy
-/// ones.
-struct class_plan {
+/// Which classes are launched: rows of class c go with those of class of[c].
+struct joined_classes {
   int of[count_classes + 1];
   int heavy; ///< classes from here on are heavy
 };
@@ -116,8 +115,9 @@ struct class_plan {
 /// (section 4.2: balancing only where it pays). Merged rows stay merged: they may have more entries
 /// than a small table holds.
 template <class Totals>
-constexpr class_plan plan_classes(const spgemm_thresholds& t, const Totals& rows_of, int classes) {
-  class_plan plan{};
+constexpr joined_classes join_classes(const spgemm_thresholds& t, const Totals& rows_of,
+                                      int classes) {
+  joined_classes joined{};
   std::int64_t above = 0, all = 0;
   int cut = classes;
   while (cut > 5 && above + rows_of(cut - 1) < t.few_rows) above += rows_of(--cut);
@@ -127,12 +127,12 @@ constexpr class_plan plan_classes(const spgemm_thresholds& t, const Totals& rows
     if (rows_of(c) > 0) highest = c;
   }
   for (int c = 1; c <= classes; ++c)
-    plan.of[c] = c >= cut                            ? classes
-                 : all > t.few_in_all || highest > 6 ? c
-                 : c <= 3                            ? std::min(3, highest)
-                                                     : highest;
-  plan.heavy = classes;
-  return plan;
+    joined.of[c] = c >= cut                            ? classes
+                   : all > t.few_in_all || highest > 6 ? c
+                   : c <= 3                            ? std::min(3, highest)
+                                                       : highest;
+  joined.heavy = classes;
+  return joined;
 }
 
 /// Heavy rows have more: their spans are looked at.

@@ -119,7 +119,7 @@ matrix_statistics statistics(const host_context& ctx, csr_view<const T, I, O> a)
   const int parts =
       rows == 0 ? 1 : detail::cpu::part_count(ctx, rows + nnz, detail::cpu::entry_grain);
   std::vector<partial> found(static_cast<std::size_t>(parts), all);
-  // Very wide and nearly empty: marks would be larger than the matrix.
+  // Very many columns, nearly empty: marks would be larger than the matrix.
   const std::int64_t words = cols / block / 64 + 1;
   const bool by_sorting = words > 1024 && words > nnz / parts;
   array<std::uint64_t> marks(ctx, by_sorting ? 0 : words * parts);

@@ -60,14 +60,14 @@ void add_group(spmv_features& f, const csr<T, I, O>& a, std::int64_t first) {
   f.sampled_steps += longest;
   f.sampled_entries += std::ssize(in_order);
   f.diagonal_steps += std::min(distinct(diagonals), 2 * longest + 8);
-  const auto piece = [&](std::ptrdiff_t k, std::ptrdiff_t n) {
+  const auto entries_from = [&](std::ptrdiff_t k, std::ptrdiff_t n) {
     return numbers(in_order.begin() + k,
                    in_order.begin() + std::min<std::ptrdiff_t>(k + n, std::ssize(in_order)));
   };
   for (std::ptrdiff_t k = 0; k < std::ssize(in_order); k += 32)
-    f.sectors_by_entry += distinct(sectors<T>(piece(k, 32)));
+    f.sectors_by_entry += distinct(sectors<T>(entries_from(k, 32)));
   for (std::ptrdiff_t k = 0; k < std::ssize(in_order); k += 64) {
-    const int chunk = width_of(piece(k, 64));
+    const int chunk = width_of(entries_from(k, 64));
     ++(chunk == 0 ? f.chunks_8 : chunk == 1 ? f.chunks_16 : f.chunks_full);
   }
 }
@@ -243,9 +243,9 @@ TEST(FeaturesByHand, OfDiagonalsBeyondTheMost) {
 
 TEST(FeaturesByHand, OfNothing) {
   EXPECT_EQ(find_features(host_engine::context(), csr<double>()), spmv_features());
-  spmv_features wide;
-  wide.cols = 5;
-  EXPECT_EQ(features_of(matrix(5, {})), wide);
+  spmv_features columns_alone;
+  columns_alone.cols = 5;
+  EXPECT_EQ(features_of(matrix(5, {})), columns_alone);
   const auto empty = features_of(matrix(5, std::vector<numbers>(40)));
   EXPECT_EQ(empty.row_length.empty, 40);
   EXPECT_EQ(empty.length_histogram[0], 40);

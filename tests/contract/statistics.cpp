@@ -99,8 +99,8 @@ TEST(Statistics, AreTheSameForAnyNumberOfThreads) {
   }
 }
 
-/// So wide that a bit for every 128 columns would be larger than the matrix.
-TEST(Statistics, OfAVeryWideMatrix) {
+/// So many columns that a bit for every 128 columns would be larger than the matrix.
+TEST(Statistics, OfAMatrixOfVeryManyColumns) {
   triplets m;
   m.rows = 300;
   m.cols = std::int64_t{1} << 40;

@@ -1,4 +1,4 @@
-// Tuning's pure pieces on measurements whose answer is known, and tune() itself on two small
+// Tuning's pure parts on measurements whose answer is known, and tune() itself on two small
 // matrices.
 #include <cmath>
 

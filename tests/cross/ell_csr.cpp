@@ -132,7 +132,7 @@ TYPED_TEST(EllCsr, CopiesMultiplyAlike) {
   });
 }
 
-/// Wide enough for columns packed in 8 and 16 bits and for those that cannot be.
+/// Columns enough to be packed in 8 bits, in 16, and not at all.
 TYPED_TEST(EllCsr, FarColumns) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();

@@ -231,7 +231,7 @@ TYPED_TEST(PackedCsrWide, ColumnsOf64Bits) {
   using T = typename TypeParam::value;
   using I = typename TypeParam::index;
   using O = typename TypeParam::offset;
-  // Too wide for a vector x: there and back only. One chunk of each width, and a last one.
+  // Too many columns for a vector x: there and back only. One chunk of each width, and a last one.
   const auto& ctx = TypeParam::context();
   const I apart[] = {3, 1000, I{1} << 20, I{1} << 40, 7};
   std::vector<I> columns;

@@ -163,7 +163,7 @@ TYPED_TEST(SpGEMMFew, EstimateIsAnUpperBound) {
 }
 
 TYPED_TEST(SpGEMMFew, RowsOfEverySize) {
-  // Few and many products, narrow and wide spans: every accumulator of every engine.
+  // Few and many products, short and long spans: every accumulator of every engine.
   const auto& ctx = TypeParam::context();
   TypeParam::for_each_value_kind([&] {
     for (const std::int64_t a_row : {1, 2, 3, 5, 20, 300})
@@ -222,10 +222,10 @@ TEST(SpGEMMRows, TheAccumulatorChangesNoBit) {
     for (auto& j : a.col) j = std::max<std::int64_t>(j, 0);
     const auto left = make_csr<double, std::int64_t, std::int64_t>(a);
     const auto spread = [&](std::int64_t stride, bool stated) {
-      triplets wide = b;
-      wide.cols = b.cols * stride;
-      for (auto& j : wide.col) j *= stride;
-      auto right = make_csr<double, std::int64_t, std::int64_t>(wide);
+      triplets apart = b;
+      apart.cols = b.cols * stride;
+      for (auto& j : apart.col) j *= stride;
+      auto right = make_csr<double, std::int64_t, std::int64_t>(apart);
       if (!stated) right.state({});
       matrix c = multiply(ctx, left, right);
       for (auto& j : c.colind()) j /= stride;

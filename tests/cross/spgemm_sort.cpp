@@ -1,5 +1,5 @@
 // The method that expands, sorts and sums: the bits of the other one, whatever the rows look like;
-// and rows that are wide and sparse, by either.
+// and broad rows of few products, by either.
 #include "support/sparse_product.hpp"
 
 namespace lacuna::test {
@@ -59,7 +59,7 @@ TYPED_TEST(SpGEMMSort, SameIntegers) {
   TestFixture::expect_alike_on_battery();
 }
 
-TYPED_TEST(SpGEMMSort, TransposedPatternAndWide) {
+TYPED_TEST(SpGEMMSort, TransposedPatternAndWideOffsets) {
   const auto& ctx = TypeParam::context();
   for (const char* name : {"stencil 40 x 40", "arrow", "unsorted", "NaN and Inf values", "9 x 0",
                            "0 x 7", "rows of 0 to 70"}) {
@@ -169,7 +169,7 @@ TYPED_TEST(SpGEMMSortFew, HeavyRowsOfEveryKind) {
   });
 }
 
-TYPED_TEST(SpGEMMSortFew, RowsInPieces) {
+TYPED_TEST(SpGEMMSortFew, RowsOfSeveralBatches) {
   TypeParam::for_each_value_kind([&] {
     // Rows of more products than are expanded at a time where memory is short.
     triplets a{"", 40, 2000, {}, {}, {}}, b{"", 2000, 150, {}, {}, {}};
@@ -231,7 +231,7 @@ TYPED_TEST(SpGEMMSortFew, ReportsTellProductsAndEntries) {
   }
 }
 
-TYPED_TEST(SpGEMMSortFew, WideRows) {
+TYPED_TEST(SpGEMMSortFew, BroadRows) {
   // Windows or ranges over all columns would take minutes.
   using T = typename TypeParam::value;
   using I = typename TypeParam::index;

@@ -135,9 +135,9 @@ TYPED_TEST(TriangularSolveFew, WhatCannotBeSolvedIsNamed) {
   auto shorter = TypeParam::put(std::vector<T>(4));
   EXPECT_THROW(triangular_solve(ctx, a, lower_triangle, explicit_diagonal, b, shorter),
                size_mismatch);
-  const auto wide = TypeParam::put_csr(triplets{"wide", 2, 3, {}, {}, {}});
+  const auto oblong = TypeParam::put_csr(triplets{"oblong", 2, 3, {}, {}, {}});
   auto y = TypeParam::put(std::vector<T>(2));
-  EXPECT_THROW(triangular_solve(ctx, wide, lower_triangle, implicit_unit_diagonal, y, y),
+  EXPECT_THROW(triangular_solve(ctx, oblong, lower_triangle, implicit_unit_diagonal, y, y),
                size_mismatch);
 }
 

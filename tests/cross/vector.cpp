@@ -162,9 +162,9 @@ TYPED_TEST(Vector, NormsOfZerosAreZero) {
 TYPED_TEST(Vector, NormsNeitherOverflowNorUnderflow) {
   using T = typename TypeParam::value;
   // Squares of these are beyond T; their length is not.
-  const bool wide = std::is_same_v<T, double>;
-  for (const double magnitude :
-       {wide ? 1e200 : 1e30, wide ? 1e-200 : 1e-30, wide ? 1e-310 : 1e-40, wide ? 1e300 : 1e35}) {
+  const bool is_double = std::is_same_v<T, double>;
+  for (const double magnitude : {is_double ? 1e200 : 1e30, is_double ? 1e-200 : 1e-30,
+                                 is_double ? 1e-310 : 1e-40, is_double ? 1e300 : 1e35}) {
     for (const std::int64_t size : {1, 2, 5, 1000, 5000}) {
       SCOPED_TRACE(std::to_string(size) + " elements near " + std::to_string(magnitude));
       auto x = random_vector<T>(size, 11);

@@ -388,7 +388,7 @@ TYPED_TEST(Fault, LargeMatrices) {
       TypeParam::put_csr({"diagonal", m.rows, m.cols, {0, 1, 2}, {0, 1, 2}, {1, 1, 1}});
   auto both = add(ctx, a, other);
   const auto tall = TypeParam::put_csr(random_matrix(m.cols, 3000, 1, 3));
-  const auto wide = TypeParam::put_csr(random_matrix(m.cols, 2'000'000'000, 1, 4));
+  const auto broad = TypeParam::put_csr(random_matrix(m.cols, 2'000'000'000, 1, 4));
   constexpr spgemm_options by_sorting{.method = spgemm_method::expand_sort};
   std::vector<std::pair<std::string, std::function<void()>>> ops = {
       {"multiply", [&] { multiply(ctx, a, x, y); }},
@@ -399,8 +399,8 @@ TYPED_TEST(Fault, LargeMatrices) {
       {"add in place", [&] { add_to(ctx, other, both); }},
       {"multiply sparse", [&] { (void)multiply(ctx, a, tall); }},
       {"multiply by sorting", [&] { (void)multiply(ctx, a, tall, by_sorting); }},
-      {"wide rows", [&] { (void)multiply(ctx, a, wide); }},
-      {"wide rows by sorting", [&] { (void)multiply(ctx, a, wide, by_sorting); }},
+      {"broad rows", [&] { (void)multiply(ctx, a, broad); }},
+      {"broad rows by sorting", [&] { (void)multiply(ctx, a, broad, by_sorting); }},
       {"multiply_compute", [&] { (void)multiply_compute(ctx, a, tall); }},
       {"transpose_inspect", [&] { (void)transpose_inspect(ctx, a, other); }},
       {"multiply transposed, inspected",

@@ -30,7 +30,7 @@ template <class U> std::string bytes_of(const std::vector<U>& numbers, bool swap
 }
 template <class U> std::string byte_of(U number) { return bytes_of(std::vector<U>{number}); }
 
-/// `text` with one piece replaced, which must be there.
+/// `text` with one part replaced, which must be there.
 inline std::string with(std::string text, const std::string& from, const std::string& to) {
   const auto at = text.find(from);
   EXPECT_NE(at, std::string::npos) << "nothing to replace: " << from;

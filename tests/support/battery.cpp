@@ -185,7 +185,7 @@ triplets not_finite() {
   return a;
 }
 
-triplets wide_range() {
+triplets huge_and_tiny() {
   auto a = where("huge and tiny values", 64, 64, [](auto i, auto j) { return (i ^ j) % 3 != 0; });
   if (in_use == value_kind::integers) return a; // no sum of these is exact
   for (std::size_t k = 0; k < a.value.size(); ++k)
@@ -245,7 +245,7 @@ std::vector<triplets> make_battery() {
       descending(),
       explicit_zeros(),
       not_finite(),
-      wide_range(),
+      huge_and_tiny(),
   };
 }
 

@@ -14,7 +14,7 @@ using offset_t = std::int32_t;
 
 /// Everything in the library is instantiated for exactly these (value, column, offset) triples.
 /// 32-bit columns with 64-bit offsets serve matrices beyond 2^31 entries, 64-bit columns with
-/// 32-bit offsets those that are very wide and nearly empty.
+/// 32-bit offsets those of very many columns, nearly empty.
 #define LACUNA_FOR_EACH_VALUE(X) X(float) X(double)
 #define LACUNA_FOR_EACH_INDEX(X)                                                                   \
   X(std::int32_t, std::int32_t)                                                                    \

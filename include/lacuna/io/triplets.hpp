@@ -38,7 +38,7 @@ struct file_info {
 };
 
 /// Entries in the order of the file, 0-based and within the shape. Of a symmetric matrix one
-/// triangle is here, or pieces of both but no off-diagonal pair (i, j) and (j, i).
+/// triangle is here, or parts of both but no off-diagonal pair (i, j) and (j, i).
 template <class T, class I> struct triplets {
   index<I> shape;
   array<I> rowind;

@@ -1,5 +1,5 @@
 // Rows expanded in global memory: heavy ones of the method that sorts, and those of the other that
-// are too wide for ranges of columns.
+// are too broad for ranges of columns.
 #include <bit>
 #include <limits>
 #include <string>
@@ -65,9 +65,9 @@ struct products_before_row {
   }
 };
 
-/// What a piece takes: `carried` sums of the piece before, then products from `first` on, `count`
+/// What a batch takes: `carried` sums of the batch before, then products from `first` on, `count`
 /// in all, of `rows` rows of the list from `row` on.
-struct piece {
+struct batch {
   std::int64_t first, carried, count;
   std::int64_t row, rows;
   int column_bits;
@@ -80,7 +80,7 @@ template <class Key, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     expand_kernel(const spgemm_factors<I, O> f, const spgemm_values<T> v,
                   const listed_entries<I, O> entries, const std::int64_t* entry_starts,
-                  std::int64_t all_entries, const std::int64_t* row_starts, const piece of,
+                  std::int64_t all_entries, const std::int64_t* row_starts, const batch of,
                   const I* carried_columns, const T* carried_sums, Key* keys,
                   std::uint32_t* positions, T* products) {
   // The entries and rows that this block's products can be of.
@@ -204,12 +204,12 @@ expansion<T, I, O>::expansion(const device_context& ctx, const spgemm_factors<I,
 template <class T, class I, class O> bool expansion<T, I, O>::next() {
   do {
     if (row_ == rows_.count) return false;
-    make_piece();
+    make_batch();
   } while (made_ == 0);
   return true;
 }
 
-template <class T, class I, class O> void expansion<T, I, O>::make_piece() {
+template <class T, class I, class O> void expansion<T, I, O>::make_batch() {
   const std::int64_t carried = carried_columns_.size();
   // As many again as are carried, so that a row is sorted O(log) times. Positions have 32 bits;
   // more would not fit a device's memory.
@@ -249,7 +249,7 @@ void expansion<T, I, O>::sum_products(std::int64_t last, std::int64_t rows) {
                             std::to_string(needed) + " bytes at a time, " + std::to_string(limit_) +
                             " are allowed",
                         needed);
-  const piece of{first_, carried, count, row_, rows, column_bits_};
+  const batch of{first_, carried, count, row_, rows, column_bits_};
   firsts_ = array<std::int64_t, space::device>(ctx_, rows + 1);
   std::int64_t entries = 0;
   sorted_keys<Key, std::uint32_t> sorted{array<Key, space::device>(ctx_, count),
@@ -295,24 +295,24 @@ void expansion<T, I, O>::sum_products(std::int64_t last, std::int64_t rows) {
 }
 
 template <class I, class O>
-void count_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> rows,
-                     std::int64_t* counts) {
+void count_broad_rows(const device_context& ctx, const spgemm_factors<I, O>& f, row_list<I> rows,
+                      std::int64_t* counts) {
   const spgemm_values<float> none{0, nullptr, nullptr, true};
   expansion<float, I, O> made(ctx, f, none, rows, products_at_once(ctx));
   while (made.next()) {
     const row_list<I> here = made.rows();
     const std::int64_t* const firsts = made.firsts();
-    for_each(ctx, here.count, "count_wide_rows",
+    for_each(ctx, here.count, "count_broad_rows",
              [=] __device__(std::int64_t i) { counts[here[i]] = firsts[i + 1] - firsts[i]; });
   }
 }
 
 template <class T, class I, class O>
-void fill_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                    const spgemm_values<T>& v, row_list<I> rows, read_offsets rowptr,
-                    const fill_target<T, I>& target, int* wrong) {
-  // Rows that are wide because they are many get by with less, 160 MB.
-  const std::int64_t at_once = f.columns > spgemm::wide_span
+void fill_broad_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
+                     const spgemm_values<T>& v, row_list<I> rows, read_offsets rowptr,
+                     const fill_target<T, I>& target, int* wrong) {
+  // Rows that are broad because they are many get by with less, 160 MB.
+  const std::int64_t at_once = f.columns > spgemm::broad_span
                                    ? products_at_once(ctx)
                                    : std::min<std::int64_t>(1 << 22, products_at_once(ctx));
   expansion<T, I, O> made(ctx, f, v, rows, at_once);
@@ -321,11 +321,11 @@ void fill_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
     const std::int64_t* const firsts = made.firsts();
     const I* const columns = made.columns.data();
     const T* const sums = made.sums.data();
-    for_each(ctx, here.count, "fill_wide_rows", [=] __device__(std::int64_t i) {
+    for_each(ctx, here.count, "fill_broad_rows", [=] __device__(std::int64_t i) {
       const std::int64_t row = here[i];
       if (firsts[i + 1] - firsts[i] != rowptr[row + 1] - rowptr[row]) atomicOr(wrong, 1);
     });
-    for_each(ctx, made.columns.size(), "fill_wide_rows", [=] __device__(std::int64_t k) {
+    for_each(ctx, made.columns.size(), "fill_broad_rows", [=] __device__(std::int64_t k) {
       const std::int64_t i = row_of(firsts, here.count, k), row = here[i];
       const std::int64_t to = rowptr[row] + (k - firsts[i]);
       if (to < rowptr[row + 1]) target.put(to, columns[k], sums[k], wrong);
@@ -334,14 +334,14 @@ void fill_wide_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
 }
 
 #define LACUNA_INSTANTIATE_INDEX(I, O)                                                             \
-  template void count_wide_rows<I, O>(const device_context&, const spgemm_factors<I, O>&,          \
-                                      row_list<I>, std::int64_t*);
+  template void count_broad_rows<I, O>(const device_context&, const spgemm_factors<I, O>&,         \
+                                       row_list<I>, std::int64_t*);
 LACUNA_FOR_EACH_KERNEL_INDEX(LACUNA_INSTANTIATE_INDEX)
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template class expansion<T, I, O>;                                                               \
-  template void fill_wide_rows<T, I, O>(const device_context&, const spgemm_factors<I, O>&,        \
-                                        const spgemm_values<T>&, row_list<I>, read_offsets,        \
-                                        const fill_target<T, I>&, int*);
+  template void fill_broad_rows<T, I, O>(const device_context&, const spgemm_factors<I, O>&,       \
+                                         const spgemm_values<T>&, row_list<I>, read_offsets,       \
+                                         const fill_target<T, I>&, int*);
 LACUNA_FOR_EACH_KERNEL_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu
