@@ -18,7 +18,6 @@ template <class T> io::any_csr<T> generate_any(const host_context& ctx, std::str
   const bool short_offset = fits<std::int32_t>(size.entries);
   if (short_index && short_offset) return gen::generate<T, std::int32_t, std::int32_t>(ctx, spec);
   if (short_index) return gen::generate<T, std::int32_t, std::int64_t>(ctx, spec);
-  if (short_offset) return gen::generate<T, std::int64_t, std::int32_t>(ctx, spec);
   return gen::generate<T, std::int64_t, std::int64_t>(ctx, spec);
 }
 

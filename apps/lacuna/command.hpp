@@ -13,6 +13,7 @@
 #include "common/matrix.hpp"
 #include "common/print.hpp"
 #include "lacuna/options.hpp"
+#include <lacuna/op/cast.hpp>
 #include <lacuna/core/config.hpp>
 #include <lacuna/core/context.hpp>
 #include <lacuna/io/write.hpp>
@@ -64,16 +65,6 @@ template <space S, class A> decltype(auto) bring_to(const context<S>& ctx, const
     return copy_to(ctx, a);
 }
 
-/// The same matrix with wider indices.
-template <class I, class O, class T, class J, class Q>
-csr<T, I, O> widened(const host_context& ctx, const csr<T, J, Q>& a) {
-  csr<T, I, O> result(ctx, {a.shape().row, a.shape().col}, a.size(), a.order());
-  std::copy(a.rowptr().begin(), a.rowptr().end(), result.rowptr().begin());
-  std::copy(a.colind().begin(), a.colind().end(), result.colind().begin());
-  std::copy(a.values().begin(), a.values().end(), result.values().begin());
-  return result;
-}
-
 /// Calls f(a, b) with two matrices of the same widths: as they are, or the narrower ones widened.
 template <class Left, class Right, class F>
 auto with_like_widths(const host_context& ctx, const Left& left, const Right& right, const F& f) {
@@ -85,7 +76,7 @@ auto with_like_widths(const host_context& ctx, const Left& left, const Right& ri
         if constexpr (std::is_same_v<I, J> && std::is_same_v<O, Q>)
           return f(a, b);
         else
-          return f(widened<W, R>(ctx, a), widened<W, R>(ctx, b));
+          return f(cast<T, W, R>(ctx, a), cast<T, W, R>(ctx, b));
       },
       left, right);
 }

@@ -109,8 +109,8 @@ template <class T> T value_if(bool on, T v) {
 }
 
 /// The next entries of a lane, in the steps that `here` has bits for; where those are all, with
-/// lengths that the compiler knows. Reads no entry from `end` on, where the lane's row ends. Returns
-/// the place of the entry after them.
+/// lengths that the compiler knows. Reads no entry from `end` on, where the lane's row ends.
+/// Returns the place of the entry after them.
 template <class T, class Value, class Stride>
 std::int64_t fill_lane(T* tile, unsigned here, int count, std::int64_t at, std::int64_t end,
                        Stride stride, Value value) {

@@ -1,7 +1,8 @@
 #include "plan/ell_csr_layout.hpp"
 #include "gpu/ell_csr_rows.cuh"
 
-#include "gpu/parts/reduce.cuh"
+#include "gpu/parts/cuda.cuh"
+#include "gpu/parts/row_lengths.cuh"
 #include "gpu/parts/scan.cuh"
 #include "gpu/parts/sort.cuh"
 
@@ -20,10 +21,7 @@ template <class O> struct row_classes {
 
   __device__ std::int64_t length(std::int64_t row) const { return rowptr[row + 1] - rowptr[row]; }
   __device__ std::int64_t pieces(std::int64_t row) const {
-    const std::int64_t entries = length(row);
-    if (entries < long_row) return 0;
-    const std::int64_t each = detail::piece_length(entries, piece);
-    return (entries + each - 1) / each;
+    return detail::piece_count(length(row), long_row, piece);
   }
   /// 0 has the most lanes: longer rows come first.
   __device__ int class_of(std::int64_t row) const {
@@ -32,24 +30,6 @@ template <class O> struct row_classes {
   /// The window and class of a short row.
   __device__ std::int64_t group(std::int64_t row) const {
     return row / window * classes + class_of(row);
-  }
-};
-
-/// What the host must know before it can allocate.
-struct row_totals {
-  std::int64_t pieces;
-  std::int64_t longest_short; ///< row
-};
-struct add_totals {
-  __device__ row_totals operator()(const row_totals& a, const row_totals& b) const {
-    return {a.pieces + b.pieces, max(a.longest_short, b.longest_short)};
-  }
-};
-template <class O> struct totals_of_row {
-  row_classes<O> of;
-  __device__ row_totals operator()(std::int64_t row) const {
-    const std::int64_t pieces = of.pieces(row);
-    return {pieces, pieces > 0 ? 0 : of.length(row)};
   }
 };
 
@@ -117,7 +97,7 @@ slice_rows<I> arrange_rows(const device_context& ctx, const O* rowptr, std::int6
                           options.piece,
                           sorts ? std::min(options.window, rows) : rows,
                           sorts};
-  const row_totals totals = reduce(ctx, rows, totals_of_row<O>{of}, add_totals{}, row_totals{0, 0});
+  const piece_totals totals = total_pieces(ctx, rowptr, rows, of.long_row, of.piece);
   result.pieces = cut_long_rows<I>(ctx, of, totals.pieces);
   if (!sorts && totals.pieces == 0 && totals.longest_short <= options.lane_entries) {
     result.slices = (rows + slice_lanes - 1) / slice_lanes;

@@ -163,7 +163,8 @@ any_csr<T> assemble_as(const host_context& ctx, triplets<T, I> t, const file_inf
     return finish(ctx, std::move(a), rule, repeated);
   };
   // unfold() counts the mirror images of the diagonal, too.
-  if (fits<std::int32_t>(general ? stored : 2 * stored)) return make(std::int32_t{});
+  if constexpr (sizeof(I) == 4)
+    if (fits<std::int32_t>(general ? stored : 2 * stored)) return make(std::int32_t{});
   return make(std::int64_t{});
 }
 

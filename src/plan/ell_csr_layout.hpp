@@ -11,6 +11,13 @@ constexpr std::int64_t piece_length(std::int64_t entries, std::int64_t piece) {
   const std::int64_t share = (entries + count - 1) / count;
   return (share + slice_lanes - 1) / slice_lanes * slice_lanes;
 }
+/// Pieces of a row; 0 for one of fewer than `long_row` entries, which is not cut.
+constexpr std::int64_t piece_count(std::int64_t entries, std::int64_t long_row,
+                                   std::int64_t piece) {
+  if (entries < long_row) return 0;
+  const std::int64_t each = piece_length(entries, piece);
+  return (entries + each - 1) / each;
+}
 /// Binary logarithm of the lanes that a short row gets.
 constexpr int log_lanes(std::int64_t entries, std::int64_t lane_entries) {
   int log = 0;

@@ -18,46 +18,51 @@ const ell_csr_options thresholds[] = {
 
 template <class C> class EllCsr : public engine_test<C> {
 protected:
-  /// Calls f(host matrix, ell_csr made from it on the engine).
-  template <class F> static void for_each_case(F f) {
+  /// prepare(host matrix) returns a test, which is called with each ell_csr made from the matrix on
+  /// the engine.
+  template <class Prepare> static void for_each_case(Prepare prepare) {
     C::for_each_matrix([&](const triplets& m) {
       const auto host = C::host_csr(m);
+      const auto test = prepare(host);
       const auto a = C::put_csr(m);
       for (std::size_t i = 0; i < std::size(thresholds); ++i) {
         SCOPED_TRACE("thresholds " + std::to_string(i));
-        f(host, to_ell_csr(C::context(), a, thresholds[i]));
+        test(to_ell_csr(C::context(), a, thresholds[i]));
       }
     });
   }
-  template <class F> static void for_each_sum(F f) {
-    C::for_each_value_kind([&] { for_each_case(f); });
+  template <class Prepare> static void for_each_sum(Prepare prepare) {
+    C::for_each_value_kind([&] { for_each_case(prepare); });
   }
 };
 TYPED_TEST_SUITE(EllCsr, all_configs, config_name);
 
 TYPED_TEST(EllCsr, HoldsTheMatrix) {
-  TestFixture::for_each_case([&](const auto& host, const auto& e) {
-    check(TypeParam::context(), e);
-    const auto back = to_csr(TypeParam::context(), e);
-    EXPECT_EQ(e.shape(), host.shape());
-    EXPECT_TRUE(same(host_vector(back.colind()), host_vector(host.colind())));
-    EXPECT_TRUE(same(host_vector(back.values()), host_vector(host.values())));
-    const auto rowptr = host_vector(back.rowptr());
-    for (std::size_t i = 0; i < rowptr.size(); ++i)
-      ASSERT_EQ(rowptr[i], host.rowptr()[static_cast<std::int64_t>(i)]);
+  TestFixture::for_each_case([&](const auto& host) {
+    return [&](const auto& e) {
+      check(TypeParam::context(), e);
+      const auto back = to_csr(TypeParam::context(), e);
+      EXPECT_EQ(e.shape(), host.shape());
+      EXPECT_TRUE(same(host_vector(back.colind()), host_vector(host.colind())));
+      EXPECT_TRUE(same(host_vector(back.values()), host_vector(host.values())));
+      const auto rowptr = host_vector(back.rowptr());
+      for (std::size_t i = 0; i < rowptr.size(); ++i)
+        ASSERT_EQ(rowptr[i], host.rowptr()[static_cast<std::int64_t>(i)]);
+    };
   });
 }
 
 TYPED_TEST(EllCsr, IsMadeAsByOneThreadOfTheHost) {
+  const host_context host({1});
   TypeParam::for_each_matrix([&](const triplets& m) {
+    const auto matrix = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
     for (const auto& options : thresholds) {
-      const host_context host({1});
-      const auto on_host = to_ell_csr(host, TypeParam::host_csr(m), options);
-      const auto on_engine =
-          copy_to(host, to_ell_csr(TypeParam::context(), TypeParam::put_csr(m), options));
-      const auto same_bytes = [](const auto& a, const auto& b) {
-        return a.bytes() == b.bytes() &&
-               (a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
+      const auto on_host = to_ell_csr(host, matrix, options);
+      const auto on_engine = copy_to(host, to_ell_csr(TypeParam::context(), a, options));
+      const auto same_bytes = [](const auto& left, const auto& right) {
+        return left.bytes() == right.bytes() &&
+               (left.bytes() == 0 || std::memcmp(left.data(), right.data(), left.bytes()) == 0);
       };
       EXPECT_TRUE(same_bytes(on_host.slices, on_engine.slices));
       EXPECT_TRUE(same_bytes(on_host.columns, on_engine.columns));
@@ -72,28 +77,35 @@ TYPED_TEST(EllCsr, IsMadeAsByOneThreadOfTheHost) {
 TYPED_TEST(EllCsr, Multiplies) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TestFixture::for_each_sum([&](const auto& host, const auto& e) {
+  TestFixture::for_each_sum([&](const auto& host) {
     const auto x = random_vector<T>(host.shape().col, 1), z = random_vector<T>(host.shape().row, 2);
-    const auto x_on_engine = TypeParam::put(x);
-    auto y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, e, x_on_engine, y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
-    const auto once = host_vector(y);
-    multiply(ctx, e, x_on_engine, y);
-    EXPECT_TRUE(same(host_vector(y), once));
-    y = TypeParam::put(z);
-    multiply(ctx, scaled(-1.5, e), x_on_engine, scaled(0.25, y), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, host, false, x, 0.25, z)));
+    const auto plain = expected_product(1, host, false, x);
+    const auto with_addend = expected_product(-1.5, host, false, x, 0.25, z);
+    return [=, &ctx](const auto& e) {
+      const auto x_on_engine = TypeParam::put(x);
+      auto y = TypeParam::put(all_nan<T>(e.shape().row));
+      multiply(ctx, e, x_on_engine, y);
+      EXPECT_TRUE(within(host_vector(y), plain));
+      const auto once = host_vector(y);
+      multiply(ctx, e, x_on_engine, y);
+      EXPECT_TRUE(same(host_vector(y), once));
+      y = TypeParam::put(z);
+      multiply(ctx, scaled(-1.5, e), x_on_engine, scaled(0.25, y), y);
+      EXPECT_TRUE(within(host_vector(y), with_addend));
+    };
   });
 }
 
 TYPED_TEST(EllCsr, SpecialValues) {
   using T = typename TypeParam::value;
-  TestFixture::for_each_sum([&](const auto& host, const auto& e) {
+  TestFixture::for_each_sum([&](const auto& host) {
     const auto x = special_vector<T>(host.shape().col, 3);
-    auto y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(TypeParam::context(), e, TypeParam::put(x), y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+    const auto want = expected_product(1, host, false, x);
+    return [=](const auto& e) {
+      auto y = TypeParam::put(all_nan<T>(e.shape().row));
+      multiply(TypeParam::context(), e, TypeParam::put(x), y);
+      EXPECT_TRUE(within(host_vector(y), want));
+    };
   });
 }
 
@@ -103,10 +115,10 @@ TYPED_TEST(EllCsr, SeveralColumns) {
   TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
+    const block x({host.shape().col, 5}, 4), z({host.shape().row, 5}, 5);
+    const auto want = expected_product(2, host, false, x, -1, &z);
     for (const auto& options : {thresholds[0], thresholds[1], thresholds[3]}) {
       const auto e = to_ell_csr(ctx, a, options);
-      const block x({host.shape().col, 5}, 4), z({host.shape().row, 5}, 5);
-      const auto want = expected_product(2, host, false, x, -1, &z);
       for (const layout order : {layout::row_major, layout::column_major}) {
         const auto x_on_engine = x.put(ctx, order, 3);
         auto y = z.put(ctx, order, 2);
@@ -121,14 +133,16 @@ TYPED_TEST(EllCsr, SeveralColumns) {
 TYPED_TEST(EllCsr, CopiesMultiplyAlike) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  TestFixture::for_each_case([&](const auto& host, const auto& e) {
-    const auto x = TypeParam::put(random_vector<T>(host.shape().col, 6));
-    auto y = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, e, x, y);
-    const auto copy = copy_to(ctx, copy_to(host_context(), e));
-    auto y_copy = TypeParam::put(all_nan<T>(host.shape().row));
-    multiply(ctx, copy, x, y_copy);
-    EXPECT_TRUE(same(host_vector(y_copy), host_vector(y)));
+  TestFixture::for_each_case([&](const auto& host) {
+    return [&, x = random_vector<T>(host.shape().col, 6)](const auto& e) {
+      const auto x_on_engine = TypeParam::put(x);
+      auto y = TypeParam::put(all_nan<T>(e.shape().row));
+      multiply(ctx, e, x_on_engine, y);
+      const auto copy = copy_to(ctx, copy_to(host_context(), e));
+      auto y_copy = TypeParam::put(all_nan<T>(e.shape().row));
+      multiply(ctx, copy, x_on_engine, y_copy);
+      EXPECT_TRUE(same(host_vector(y_copy), host_vector(y)));
+    };
   });
 }
 

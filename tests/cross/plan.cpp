@@ -9,22 +9,35 @@ namespace {
 
 template <class C> class Plan : public engine_test<C> {
 protected:
-  template <class Operator, class Host>
-  static void expect_products(Operator& op, const Host& host, std::uint64_t seed) {
+  /// Products with a matrix, for any plan of it.
+  class expected_products {
     using T = typename C::value;
-    const auto [rows, cols] = host.shape();
-    const auto x = random_vector<T>(cols, seed), z = random_vector<T>(rows, seed + 1);
-    const auto x_on_engine = C::put(x);
-    auto y = C::put(all_nan<T>(rows));
-    op.multiply(x_on_engine, y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
-    y = C::put(z);
-    op.multiply(-1.5, x_on_engine, 0.5, y);
-    EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, host, false, x, 0.5, z)));
-    auto across = C::put(x);
-    op.multiply_transposed(2, C::put(z), -1, across);
-    EXPECT_TRUE(within(host_vector(across), expected_product(2, host, true, z, -1, x)));
-  }
+
+  public:
+    template <class Host>
+    expected_products(const Host& host, std::uint64_t seed)
+        : x_(random_vector<T>(host.shape().col, seed)),
+          z_(random_vector<T>(host.shape().row, seed + 1)),
+          plain_(expected_product(1, host, false, x_)),
+          with_addend_(expected_product(-1.5, host, false, x_, 0.5, z_)),
+          across_(expected_product(2, host, true, z_, -1, x_)) {}
+    template <class Operator> void compare(Operator& op) const {
+      const auto x_on_engine = C::put(x_);
+      auto y = C::put(all_nan<T>(op.shape().row));
+      op.multiply(x_on_engine, y);
+      EXPECT_TRUE(within(host_vector(y), plain_));
+      y = C::put(z_);
+      op.multiply(-1.5, x_on_engine, 0.5, y);
+      EXPECT_TRUE(within(host_vector(y), with_addend_));
+      auto across = C::put(x_);
+      op.multiply_transposed(2, C::put(z_), -1, across);
+      EXPECT_TRUE(within(host_vector(across), across_));
+    }
+
+  private:
+    std::vector<T> x_, z_;
+    expected plain_, with_addend_, across_;
+  };
 };
 TYPED_TEST_SUITE(Plan, all_configs, config_name);
 
@@ -32,13 +45,14 @@ TYPED_TEST(Plan, EveryFormatMultiplies) {
   TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
+    const typename TestFixture::expected_products want(host, 1);
     for (const std::string& format : planned_formats()) {
       SCOPED_TRACE(format);
       plan_hints hints{.transposed_multiplies = 100};
       hints.format = format;
       const auto op = plan(TypeParam::context(), a, hints);
       EXPECT_EQ(op.format(), format);
-      this->expect_products(op, host, 1);
+      want.compare(op);
     }
   });
 }
@@ -51,7 +65,7 @@ TYPED_TEST(Plan, ChoosesAndExplains) {
     EXPECT_NE(op.explain().find(op.format()), std::string::npos);
     EXPECT_EQ(op.json().front(), '{');
     EXPECT_FALSE(op.decision().reasons.empty());
-    this->expect_products(op, host, 3);
+    typename TestFixture::expected_products(host, 3).compare(op);
     const auto once = plan(TypeParam::context(), a, {.multiplies = 1});
     EXPECT_EQ(once.format(), "csr") << "a matrix multiplied once is never converted";
     const auto changing = plan(TypeParam::context(), a, {.will_change = true});
@@ -121,17 +135,18 @@ TYPED_TEST(Plan, SeveralVectors) {
   TypeParam::for_each_sum([&](const triplets& m) {
     const auto host = TypeParam::host_csr(m);
     const auto a = TypeParam::put_csr(m);
+    const block x({host.shape().col, 3}, 5), z({host.shape().row, 3}, 6);
+    const auto want = expected_product(3, host, false, x, 2, &z);
     for (const std::string& format : planned_formats()) {
       SCOPED_TRACE(format);
       plan_hints hints;
       hints.format = format;
       const auto op = plan(ctx, a, hints);
-      const block x({host.shape().col, 3}, 5), z({host.shape().row, 3}, 6);
       for (const layout order : {layout::row_major, layout::column_major}) {
         const auto x_on_engine = x.put(ctx, order, 1);
         auto y = z.put(ctx, order, 2);
         op.multiply(3, x_on_engine.view(), 2, y.view());
-        EXPECT_TRUE(within(y.elements(), expected_product(3, host, false, x, 2, &z)));
+        EXPECT_TRUE(within(y.elements(), want));
         EXPECT_TRUE(y.gaps_untouched());
       }
     }
@@ -158,11 +173,12 @@ TYPED_TEST(Plan, InTheBackground) {
     plan_hints hints;
     hints.format = "ell_csr";
     auto op = plan_async(ctx, a, hints);
-    this->expect_products(op, host, 7);
+    const typename TestFixture::expected_products want(host, 7);
+    want.compare(op);
     op.wait();
     EXPECT_TRUE(op.switched());
     EXPECT_EQ(op.format(), "ell_csr");
-    this->expect_products(op, host, 8);
+    want.compare(op);
 
     // A stated moment: the same bits every time.
     const auto x = TypeParam::put(random_vector<T>(host.shape().col, 9));

@@ -16,6 +16,13 @@ void require_exact(double alpha, double beta, double most) {
 
 } // namespace
 
+template <class T> double largest(const T* numbers, std::int64_t count) {
+  double result = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    if (std::isfinite(numbers[i])) result = std::max(result, std::abs(double{numbers[i]}));
+  return result;
+}
+
 void expect_exactly(expected& e, double alpha, double beta, double most) {
   require_exact(alpha, beta, most);
   e.bound.assign(e.bound.size(), 0);
@@ -143,6 +150,7 @@ template <class A> reference::triplets entries_of(const A& a) {
 }
 
 #define LACUNA_INSTANTIATE(T)                                                                      \
+  template double largest(const T*, std::int64_t);                                                 \
   template ::testing::AssertionResult within(const std::vector<T>&, const expected&);              \
   template ::testing::AssertionResult within(T, const reference::expected_scalar&);                \
   template std::vector<T> random_vector(std::int64_t, std::uint64_t);                              \

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -16,11 +17,9 @@ namespace lacuna::test {
 using reference::expected;
 
 /// The largest finite magnitude.
+template <class T> double largest(const T* numbers, std::int64_t count);
 template <class Numbers> double largest(const Numbers& v) {
-  double result = 0;
-  for (const double x : v)
-    if (std::isfinite(x)) result = std::max(result, std::abs(x));
-  return result;
+  return largest(std::data(v), static_cast<std::int64_t>(std::size(v)));
 }
 /// The most entries that a row (if transposed, a column) has.
 template <class T, class I, class O>

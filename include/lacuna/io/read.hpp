@@ -29,12 +29,11 @@
 
 namespace lacuna::io {
 
-/// A matrix of the narrowest widths that hold it. The order of the alternatives is that of
-/// LACUNA_FOR_EACH_INDEX.
+/// A matrix of the narrowest widths that hold it. One whose columns need 64 bits has offsets of 64
+/// bits, too.
 template <class T>
-using any_csr =
-    std::variant<csr<T, std::int32_t, std::int32_t>, csr<T, std::int32_t, std::int64_t>,
-                 csr<T, std::int64_t, std::int32_t>, csr<T, std::int64_t, std::int64_t>>;
+using any_csr = std::variant<csr<T, std::int32_t, std::int32_t>, csr<T, std::int32_t, std::int64_t>,
+                             csr<T, std::int64_t, std::int64_t>>;
 
 template <class T> struct file_matrix {
   any_csr<T> matrix;

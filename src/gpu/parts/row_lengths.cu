@@ -3,6 +3,7 @@
 #include <cub/device/device_select.cuh>
 
 #include "gpu/parts/reduce.cuh"
+#include "plan/ell_csr_layout.hpp"
 
 namespace lacuna::detail::gpu {
 namespace {
@@ -39,6 +40,21 @@ template <class O> struct spread_of_row {
   }
 };
 
+struct add_pieces {
+  __device__ piece_totals operator()(const piece_totals& a, const piece_totals& b) const {
+    return {a.pieces + b.pieces, max(a.longest_short, b.longest_short)};
+  }
+};
+template <class O> struct pieces_of_row {
+  const O* rowptr;
+  std::int64_t long_row, piece;
+  __device__ piece_totals operator()(std::int64_t row) const {
+    const std::int64_t length = rowptr[row + 1] - rowptr[row];
+    const std::int64_t pieces = detail::piece_count(length, long_row, piece);
+    return {pieces, pieces > 0 ? 0 : length};
+  }
+};
+
 template <class O> struct is_long_row {
   const O* rowptr;
   std::int64_t limit;
@@ -63,6 +79,13 @@ length_spread spread_of_lengths(const device_context& ctx, const O* rowptr, std:
 }
 
 template <class O>
+piece_totals total_pieces(const device_context& ctx, const O* rowptr, std::int64_t rows,
+                          std::int64_t long_row, std::int64_t piece) {
+  return reduce(ctx, rows, pieces_of_row<O>{rowptr, long_row, piece}, add_pieces{},
+                piece_totals{0, 0});
+}
+
+template <class O>
 array<std::int64_t, space::device> find_long_rows(const device_context& ctx, const O* rowptr,
                                                   std::int64_t rows, std::int64_t limit,
                                                   std::int64_t count) {
@@ -82,6 +105,8 @@ array<std::int64_t, space::device> find_long_rows(const device_context& ctx, con
                                           std::int64_t);                                           \
   template length_spread spread_of_lengths<O>(const device_context&, const O*, std::int64_t,       \
                                               double);                                             \
+  template piece_totals total_pieces<O>(const device_context&, const O*, std::int64_t,             \
+                                        std::int64_t, std::int64_t);                               \
   template array<std::int64_t, space::device> find_long_rows<O>(                                   \
       const device_context&, const O*, std::int64_t, std::int64_t, std::int64_t);
 LACUNA_INSTANTIATE(std::int32_t)

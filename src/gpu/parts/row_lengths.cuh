@@ -26,6 +26,15 @@ template <class O>
 length_spread spread_of_lengths(const device_context& ctx, const O* rowptr, std::int64_t rows,
                                 double mean);
 
+/// Pieces of rows of `long_row` entries or more, and the most entries of a shorter row.
+struct piece_totals {
+  std::int64_t pieces, longest_short;
+};
+/// Where rows are cut for slices (detail::piece_count). Waits.
+template <class O>
+piece_totals total_pieces(const device_context& ctx, const O* rowptr, std::int64_t rows,
+                          std::int64_t long_row, std::int64_t piece);
+
 /// The rows of more than `limit` entries, of which there are `count`, ascending.
 template <class O>
 array<std::int64_t, space::device> find_long_rows(const device_context& ctx, const O* rowptr,
