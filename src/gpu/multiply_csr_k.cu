@@ -39,7 +39,6 @@ template <class T, class I, class O> struct csr_k_arguments {
   const std::int64_t* long_rows;
   T* sums;           // a place for each piece
   unsigned* arrived; // for each long row, its pieces that are summed; 0 before and after
-  bool fits;         // groups of one size, whose rows the block's threads take all at once
 };
 
 /// Entries [first, last) by `lanes` neighbouring lanes, the sum in each of them. Four entries a
@@ -109,7 +108,8 @@ __device__ void multiply_row(const csr_k_arguments<T, I, O>& a, bool has_long, s
   if (threadIdx.x % lanes == 0) a.p.y[row] = finish(a.p.alpha, sum, a.p.beta, a.p.z, row);
 }
 
-template <int lanes, bool has_long, class T, class I, class O>
+/// fits: groups of one size, whose rows the block's threads take all at once.
+template <int lanes, bool has_long, bool fits, class T, class I, class O>
 __global__ void __launch_bounds__(most_threads)
     super_rows_kernel(const csr_k_arguments<T, I, O> a) {
   const int thread = static_cast<int>(threadIdx.x);
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(most_threads)
     }
     block -= a.piece_blocks;
   }
-  if (a.fits) {
+  if constexpr (fits) {
     const std::int64_t row = block * (blockDim.x / lanes) + thread / lanes;
     if (row < a.p.rows) multiply_row<lanes>(a, has_long, row);
     return;
@@ -174,14 +174,18 @@ void multiply_format(const device_context& ctx, T alpha, csr_k_view<const T, I, 
       pieces,
       m.long_rows().data(),
       scratch.sums(),
-      scratch.tickets(),
-      k3 ? g.super_row == g.block.rows && g.super_super_row == g.block.super_rows
-         : g.super_row == g.block.rows * g.block.super_rows};
+      scratch.tickets()};
+  const bool fits = k3 ? g.super_row == g.block.rows && g.super_super_row == g.block.super_rows
+                       : g.super_row == g.block.rows * g.block.super_rows;
   const auto launch = [&](auto lanes) {
     const unsigned grid = blocks_for((piece_blocks + blocks) * block_threads);
-    auto* const kernel = pieces == 0 ? super_rows_kernel<lanes(), false, T, I, O>
-                                     : super_rows_kernel<lanes(), true, T, I, O>;
-    kernel<<<grid, threads, 0, ctx.stream()>>>(a);
+    const auto run = [&](auto has_long, auto all_at_once) {
+      super_rows_kernel<lanes(), has_long(), all_at_once()><<<grid, threads, 0, ctx.stream()>>>(a);
+    };
+    if (pieces == 0)
+      fits ? run(std::false_type{}, std::true_type{}) : run(std::false_type{}, std::false_type{});
+    else
+      fits ? run(std::true_type{}, std::true_type{}) : run(std::true_type{}, std::false_type{});
     check_launch("super_rows_kernel");
   };
   using std::integral_constant;
