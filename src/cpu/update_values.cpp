@@ -26,7 +26,9 @@ template <class T> struct plain_values {
   const T* values;
   std::int64_t size;
   T operator()(std::int64_t k) const { return values[k]; }
-  void fetch(std::int64_t k) const { __builtin_prefetch(values + std::min(k, size)); }
+  void fetch(std::int64_t k) const {
+    __builtin_prefetch(values + std::clamp<std::int64_t>(k, 0, size));
+  }
 };
 template <class T, class O> struct mapped_values {
   const T* values;
