@@ -38,7 +38,7 @@ public:
   }
   [[nodiscard]] std::size_t extra_bytes() const override { return info_.bytes(); }
   [[nodiscard]] choice explain() const override {
-    return {{}, info_.found() == nullptr ? std::string() : info_.explain()};
+    return {{}, info_.inspection() == nullptr ? std::string() : info_.explain()};
   }
 
 private:

@@ -114,9 +114,9 @@ json as_json(const tuning& t) {
       runs.push_back(std::move(one));
     }
     object["matrices"].push_back({{"matrix", m.name},
-                                  {"rows", m.found.rows},
-                                  {"cols", m.found.cols},
-                                  {"nnz", m.found.entries},
+                                  {"rows", m.features.rows},
+                                  {"cols", m.features.cols},
+                                  {"nnz", m.features.entries},
                                   {"runs", std::move(runs)}});
   }
   return object;

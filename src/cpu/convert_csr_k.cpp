@@ -28,25 +28,25 @@ row_statistics find_lengths(const host_context& ctx, const O* rowptr, std::int64
     std::int64_t rows = 0, entries = 0, longest = 0;
     double squares = 0;
   };
-  totals found[looks];
+  totals shares[looks];
   for_each_look(ctx, rows, [&](int look, std::int64_t begin, std::int64_t end) {
-    totals here;
+    totals share;
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t length = rowptr[row + 1] - rowptr[row];
       if (length > limit) continue;
-      ++here.rows;
-      here.entries += length;
-      here.longest = std::max(here.longest, length);
-      here.squares += static_cast<double>(length) * static_cast<double>(length);
+      ++share.rows;
+      share.entries += length;
+      share.longest = std::max(share.longest, length);
+      share.squares += static_cast<double>(length) * static_cast<double>(length);
     }
-    found[look] = here;
+    shares[look] = share;
   });
   totals all;
-  for (const totals& here : found) {
-    all.rows += here.rows;
-    all.entries += here.entries;
-    all.longest = std::max(all.longest, here.longest);
-    all.squares += here.squares;
+  for (const totals& share : shares) {
+    all.rows += share.rows;
+    all.entries += share.entries;
+    all.longest = std::max(all.longest, share.longest);
+    all.squares += share.squares;
   }
   if (all.rows == 0) return {};
   const auto count = static_cast<double>(all.rows);

@@ -87,35 +87,35 @@ template <class T, class I, class O> struct slice_walk {
 
 template <class T, class I, class O>
 detail::slice_widths measure_slice(const slice_walk<T, I, O>& whole) {
-  detail::slice_widths found;
+  detail::slice_widths widths;
   std::int64_t spread = 0;
-  for (auto walk = whole;; ++found.plain_steps) {
+  for (auto walk = whole;; ++widths.plain_steps) {
     const auto step = walk.next(false);
     if (step.mask == 0) break;
     for (int l = 0; l < slice_lanes; ++l)
       if (walk.has(l)) spread = std::max(spread, walk.column(l) - step.base);
     walk.advance(step.mask);
   }
-  found.plain_kind = static_cast<std::int64_t>(detail::packing_for(spread));
+  widths.plain_kind = static_cast<std::int64_t>(detail::packing_for(spread));
   const auto bytes = [](packing kind) { return detail::step_bytes(kind, sizeof(T), sizeof(I)); };
-  const std::int64_t most = found.plain_steps * bytes(detail::packing_for(spread));
+  const std::int64_t most = widths.plain_steps * bytes(detail::packing_for(spread));
   auto walk = whole;
-  while (whole.stride == 1 && found.diagonals * bytes(packing::diagonal) < most) {
+  while (whole.stride == 1 && widths.diagonals * bytes(packing::diagonal) < most) {
     const auto step = walk.next(true);
-    if (step.mask == 0) return found;
+    if (step.mask == 0) return widths;
     walk.advance(step.mask);
-    ++found.diagonals;
+    ++widths.diagonals;
   }
-  if (most > 0) found.diagonals = detail::slice_widths::too_many;
-  return found;
+  if (most > 0) widths.diagonals = detail::slice_widths::too_many;
+  return widths;
 }
 
 /// The steps and packing of one slice, in the place of its offsets.
-ell_slice choose_packing(const detail::slice_widths& found, bool packed) {
-  if (!packed) return {found.plain_steps, static_cast<std::int64_t>(packing::full)};
-  if (found.diagonals < detail::slice_widths::too_many)
-    return {found.diagonals, static_cast<std::int64_t>(packing::diagonal)};
-  return {found.plain_steps, found.plain_kind};
+ell_slice choose_packing(const detail::slice_widths& widths, bool packed) {
+  if (!packed) return {widths.plain_steps, static_cast<std::int64_t>(packing::full)};
+  if (widths.diagonals < detail::slice_widths::too_many)
+    return {widths.diagonals, static_cast<std::int64_t>(packing::diagonal)};
+  return {widths.plain_steps, widths.plain_kind};
 }
 
 template <class D> void put_columns(unsigned char* to, const std::uint64_t* distance) {
@@ -172,10 +172,11 @@ void place_slices(ell_csr<T, I>& result, const std::vector<detail::slice_widths>
   for (std::int64_t s = 0; s < count; ++s) {
     ell_slice& slice = result.slices[s];
     if (even.width > 0) slice = {even.width, static_cast<std::int64_t>(even.kind)};
-    const std::int64_t here = slice.step * detail::step_column_bytes(slice.kind(), sizeof(I));
+    const std::int64_t column_bytes =
+        slice.step * detail::step_column_bytes(slice.kind(), sizeof(I));
     steps += std::exchange(slice.step, steps);
     slice.columns += bytes;
-    bytes += here;
+    bytes += column_bytes;
   }
   result.slices[count] = {steps, bytes};
 }
@@ -196,12 +197,12 @@ ell_csr<T, I> csr_to_ell_csr(const host_context& ctx, csr_view<const T, I, O> a,
     detail::slice_widths& mine = largest[static_cast<std::size_t>(part)];
     const std::int64_t end = part_begin(of.slices, part + 1, parts);
     for (std::int64_t s = part_begin(of.slices, part, parts); s < end; ++s) {
-      const auto found = measure_slice(slice_walk<T, I, O>(a, of, s, options.piece));
-      mine.plain_steps = std::max(mine.plain_steps, found.plain_steps);
-      mine.plain_kind = std::max(mine.plain_kind, found.plain_kind);
-      mine.diagonals = std::max(mine.diagonals, found.diagonals);
+      const auto widths = measure_slice(slice_walk<T, I, O>(a, of, s, options.piece));
+      mine.plain_steps = std::max(mine.plain_steps, widths.plain_steps);
+      mine.plain_kind = std::max(mine.plain_kind, widths.plain_kind);
+      mine.diagonals = std::max(mine.diagonals, widths.diagonals);
       const int log = s < pieces ? 5 : of.logs.empty() ? 0 : of.logs[s - pieces];
-      result.slices[s] = choose_packing(found, options.packed);
+      result.slices[s] = choose_packing(widths, options.packed);
       result.slices[s].columns += 4 * log;
     }
   });

@@ -27,22 +27,22 @@ template <class O> struct row_classes {
 };
 
 /// Calls f(row, pieces of it) for the long rows.
-template <class O, class F> void for_each_long_row(const row_classes<O>& found, F&& f) {
-  for (std::int64_t row = 0; row < found.rows(); ++row) {
-    if (!found.is_long(row)) continue;
-    const std::int64_t entries = found.length(row);
-    const std::int64_t length = detail::piece_length(entries, found.options.piece);
+template <class O, class F> void for_each_long_row(const row_classes<O>& lengths, F&& f) {
+  for (std::int64_t row = 0; row < lengths.rows(); ++row) {
+    if (!lengths.is_long(row)) continue;
+    const std::int64_t entries = lengths.length(row);
+    const std::int64_t length = detail::piece_length(entries, lengths.options.piece);
     f(row, (entries + length - 1) / length);
   }
 }
 
 template <class I, class O>
-array<row_piece<I>> cut_long_rows(const host_context& ctx, const row_classes<O>& found) {
+array<row_piece<I>> cut_long_rows(const host_context& ctx, const row_classes<O>& lengths) {
   std::int64_t total = 0;
-  for_each_long_row(found, [&](std::int64_t, std::int64_t count) { total += count; });
+  for_each_long_row(lengths, [&](std::int64_t, std::int64_t count) { total += count; });
   array<row_piece<I>> pieces(ctx, total);
   std::int64_t next = 0;
-  for_each_long_row(found, [&](std::int64_t row, std::int64_t count) {
+  for_each_long_row(lengths, [&](std::int64_t row, std::int64_t count) {
     std::fill_n(pieces.begin() + next, count,
                 row_piece<I>{static_cast<I>(row), static_cast<std::int32_t>(next),
                              static_cast<std::int32_t>(count)});
@@ -56,10 +56,10 @@ array<row_piece<I>> cut_long_rows(const host_context& ctx, const row_classes<O>&
 template <class I, class O>
 slice_rows<I> arrange_rows(const host_context& ctx, vector_view<const O> rowptr,
                            const ell_csr_options& options) {
-  const row_classes<O> found{rowptr, options};
-  const std::int64_t rows = found.rows();
+  const row_classes<O> lengths{rowptr, options};
+  const std::int64_t rows = lengths.rows();
   slice_rows<I> result;
-  result.pieces = cut_long_rows<I>(ctx, found);
+  result.pieces = cut_long_rows<I>(ctx, lengths);
 
   // Not sorted: one window, its rows ordered by the number of their lanes alone.
   const bool sorts = options.window > 1;
@@ -74,7 +74,7 @@ slice_rows<I> arrange_rows(const host_context& ctx, vector_view<const O> rowptr,
                      std::int64_t counts[classes] = {};
                      const std::int64_t last = std::min((w + 1) * window, rows);
                      for (std::int64_t row = w * window; row < last; ++row)
-                       if (!found.is_long(row)) ++counts[found.class_of(row)];
+                       if (!lengths.is_long(row)) ++counts[lengths.class_of(row)];
                      for (int c = 0; c < classes; ++c) {
                        const std::int64_t per_slice = slice_lanes >> (classes - 1 - c);
                        first[w * classes + c + 1] = (counts[c] + per_slice - 1) / per_slice;
@@ -98,7 +98,7 @@ slice_rows<I> arrange_rows(const host_context& ctx, vector_view<const O> rowptr,
                    for (std::int64_t w = begin; w < end; ++w) {
                      std::int64_t taken[classes] = {};
                      const auto put = [&](std::int64_t row) {
-                       const int c = found.class_of(row), log = classes - 1 - c;
+                       const int c = lengths.class_of(row), log = classes - 1 - c;
                        const std::int64_t rank = taken[c]++, per_slice = slice_lanes >> log;
                        const std::int64_t slice = first[w * classes + c] + rank / per_slice;
                        result.rows[slice * slice_lanes + rank % per_slice] = static_cast<I>(row);
@@ -108,14 +108,15 @@ slice_rows<I> arrange_rows(const host_context& ctx, vector_view<const O> rowptr,
                      I* const sorted = order.data() + (sorts ? w * window : 0);
                      std::int64_t count = 0;
                      for (std::int64_t row = w * window; row < last; ++row) {
-                       if (found.is_long(row)) continue;
+                       if (lengths.is_long(row)) continue;
                        if (sorts)
                          sorted[count++] = static_cast<I>(row);
                        else
                          put(row);
                      }
-                     std::stable_sort(sorted, sorted + count,
-                                      [&](I a, I b) { return found.length(a) > found.length(b); });
+                     std::stable_sort(sorted, sorted + count, [&](I a, I b) {
+                       return lengths.length(a) > lengths.length(b);
+                     });
                      for (std::int64_t i = 0; i < count; ++i) put(sorted[i]);
                    }
                  });

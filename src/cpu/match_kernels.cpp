@@ -45,9 +45,9 @@ std::int64_t count(const O* a_rowptr, const I* a_col, std::int64_t a_entries, co
           of_lane = hn::Sub(of_lane, hn::VecFromMask(d, hn::Eq(hn::Set(d, b_col[b]), all)));
       } else { // others' columns are behind this row's
         const auto own = hn::FirstN(d, static_cast<std::size_t>(a_end - a));
-        const auto here = hn::IfThenElse(own, all, nowhere);
+        const auto own_columns = hn::IfThenElse(own, all, nowhere);
         for (; b < b_end; ++b)
-          of_lane = hn::Sub(of_lane, hn::VecFromMask(d, hn::Eq(hn::Set(d, b_col[b]), here)));
+          of_lane = hn::Sub(of_lane, hn::VecFromMask(d, hn::Eq(hn::Set(d, b_col[b]), own_columns)));
       }
     }
   }

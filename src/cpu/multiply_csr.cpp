@@ -33,17 +33,17 @@ void inspect_csr(const host_context& ctx, csr_view<const T, I, O> a,
   const O* rowptr = a.rowptr().data();
   const std::int64_t rows = a.shape().row;
   if (rows == 0) return;
-  row_statistics& found = result.statistics;
-  found.mean = static_cast<double>(a.size()) / static_cast<double>(rows);
+  row_statistics& lengths = result.statistics;
+  lengths.mean = static_cast<double>(a.size()) / static_cast<double>(rows);
   double squares = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t length = rowptr[row + 1] - rowptr[row];
-    const double off = static_cast<double>(length) - found.mean;
+    const double off = static_cast<double>(length) - lengths.mean;
     squares += off * off;
-    found.longest = std::max(found.longest, length);
-    found.empty += length == 0 ? 1 : 0;
+    lengths.longest = std::max(lengths.longest, length);
+    lengths.empty += length == 0 ? 1 : 0;
   }
-  found.deviation = std::sqrt(squares / static_cast<double>(rows));
+  lengths.deviation = std::sqrt(squares / static_cast<double>(rows));
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \

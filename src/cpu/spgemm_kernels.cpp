@@ -38,16 +38,16 @@ HWY_INLINE std::uint64_t take_word(std::uint8_t* marks) {
 
 marked_columns take_marks(std::uint8_t* marks, std::int64_t words, std::uint32_t* place,
                           std::uint64_t* bits) {
-  marked_columns found;
+  marked_columns marked;
   const auto take = [&](std::int64_t w) HWY_ATTR {
     const std::uint64_t word = take_word(marks + 64 * w);
-    place[found.words] = static_cast<std::uint32_t>(w);
-    bits[found.words] = word;
-    found.words += word != 0 ? 1 : 0;
-    found.count += std::popcount(word);
+    place[marked.words] = static_cast<std::uint32_t>(w);
+    bits[marked.words] = word;
+    marked.words += word != 0 ? 1 : 0;
+    marked.count += std::popcount(word);
   };
   for (std::int64_t w = 0; w < words; ++w) take(w);
-  return found;
+  return marked;
 }
 
 void rank(std::int32_t* keys, std::int64_t count, std::int32_t* rank) {

@@ -263,11 +263,11 @@ private:
   void dense(const factors& f, std::int64_t i, column_range range, std::int64_t base,
              std::int64_t words, row_sink<T, I>& out) {
     scatter<M, cut>(f, i, range, base);
-    const marked_columns found = take_marks(words);
-    row_place<T, I> to = out(i, found.count);
+    const marked_columns marked = take_marks(words);
+    row_place<T, I> to = out(i, marked.count);
     if constexpr (M == spgemm_output::count) return;
     T* const sum = sum_.data();
-    for (std::int64_t w = 0; w < found.words; ++w) {
+    for (std::int64_t w = 0; w < marked.words; ++w) {
       const std::int64_t first = std::int64_t{64} * place_[w];
       std::uint64_t bits = bits_[w];
       if (bits == ~std::uint64_t{0}) {
@@ -308,14 +308,14 @@ private:
           kernels_.add_four_wide(sum, s, f.b_value + first, f.b_col + first, base, last - first);
       }
     }
-    const marked_columns found = take_marks(words);
+    const marked_columns marked = take_marks(words);
     const I* columns = nullptr;
     for (int r = 0; r < same; ++r) {
-      row_place<T, I> to = out(i + r, found.count);
+      row_place<T, I> to = out(i + r, marked.count);
       if constexpr (M == spgemm_output::count) continue;
-      if (r > 0) std::copy_n(columns, found.count, to.col);
+      if (r > 0) std::copy_n(columns, marked.count, to.col);
       columns = to.col;
-      for (std::int64_t w = 0; w < found.words; ++w) {
+      for (std::int64_t w = 0; w < marked.words; ++w) {
         const std::int64_t first = std::int64_t{64} * place_[w];
         for (std::uint64_t bits = bits_[w]; bits != 0; bits &= bits - 1) {
           const std::int64_t at = first + std::countr_zero(bits);
@@ -325,7 +325,7 @@ private:
       }
     }
     if constexpr (M == spgemm_output::values)
-      for (std::int64_t w = 0; w < found.words; ++w)
+      for (std::int64_t w = 0; w < marked.words; ++w)
         std::fill_n(sum + std::int64_t{256} * place_[w], 256, T{-0.0});
     return same;
   }

@@ -108,14 +108,14 @@ void check_ell_csr(const host_context& ctx, ell_csr_view<const T, I> a) {
   if (a.slices()[0].step != 0) fail("slice 0 begins at step {}", a.slices()[0].step);
   std::int64_t byte = 0;
   for (std::int64_t s = 0; s < slices; ++s) {
-    const ell_slice here = a.slices()[s];
-    const std::int64_t count = a.slices()[s + 1].step - here.step;
+    const ell_slice slice = a.slices()[s];
+    const std::int64_t count = a.slices()[s + 1].step - slice.step;
     if (count < 0) fail("slice {} ends before it begins", s);
-    if (here.first_byte() != byte)
-      fail("the columns of slice {} begin at byte {} instead of {}", s, here.first_byte(), byte);
-    if ((s < pieces) != (here.row_lanes() == slice_lanes))
-      fail("slice {} has {} lanes a row; pieces have 32, others fewer", s, here.row_lanes());
-    byte += count * detail::step_column_bytes(here.kind(), sizeof(I));
+    if (slice.first_byte() != byte)
+      fail("the columns of slice {} begin at byte {} instead of {}", s, slice.first_byte(), byte);
+    if ((s < pieces) != (slice.row_lanes() == slice_lanes))
+      fail("slice {} has {} lanes a row; pieces have 32, others fewer", s, slice.row_lanes());
+    byte += count * detail::step_column_bytes(slice.kind(), sizeof(I));
   }
   const std::int64_t steps = a.slices()[slices].step;
   if (a.steps().size() != steps) fail("{} steps instead of {}", a.steps().size(), steps);

@@ -79,16 +79,16 @@ std::uint64_t transposed_bits(std::uint64_t x) {
   t = (x ^ (x >> 28)) & 0x00000000F0F0F0F0U;
   return x ^ t ^ (t << 28);
 }
-/// Bit u of here[l]: lane l has an entry in step u.
+/// Bit u of present[l]: lane l has an entry in step u.
 template <class I>
-void find_steps_of_lanes(const ell_step<I>* steps, int count, unsigned char* here) {
+void find_steps_of_lanes(const ell_step<I>* steps, int count, unsigned char* present) {
   static_assert(batch == 8 && std::endian::native == std::endian::little);
   for (int group = 0; group < slice_lanes; group += 8) {
     std::uint64_t bits = 0;
     for (int u = 0; u < count; ++u)
       bits |= static_cast<std::uint64_t>(steps[u].mask >> group & 0xffU) << (8 * u);
     bits = transposed_bits(bits);
-    std::memcpy(here + group, &bits, sizeof bits);
+    std::memcpy(present + group, &bits, sizeof bits);
   }
 }
 
@@ -110,11 +110,11 @@ template <class T> T value_if(bool on, T v) {
   return std::bit_cast<T>(std::bit_cast<bits>(v) & (bits{0} - bits{on}));
 }
 
-/// The next entries of a lane, in the steps that `here` has bits for; where those are all, with
+/// The next entries of a lane, in the steps that `present` has bits for; where those are all, with
 /// lengths that the compiler knows. Reads no entry from `end` on, where the lane's row ends.
 /// Returns the place of the entry after them.
 template <class T, class Value, class Stride>
-std::int64_t fill_lane(T* tile, unsigned here, int count, std::int64_t at, std::int64_t end,
+std::int64_t fill_lane(T* tile, unsigned present, int count, std::int64_t at, std::int64_t end,
                        Stride stride, Value value) {
   const auto fill = [&](auto steps) {
     for (int u = 0; u < steps; ++u) tile[slice_lanes * u] = value(at + u * stride);
@@ -122,17 +122,17 @@ std::int64_t fill_lane(T* tile, unsigned here, int count, std::int64_t at, std::
   };
   const auto fill_some = [&](auto steps) {
     for (int u = 0; u < steps; ++u) {
-      const std::int64_t on = here >> u & 1U;
+      const std::int64_t on = present >> u & 1U;
       tile[slice_lanes * u] = value_if(on != 0, value(at));
       at += on * stride;
     }
     return at;
   };
-  if (here == (1U << count) - 1 && at + (count - 1) * stride < end)
+  if (present == (1U << count) - 1 && at + (count - 1) * stride < end)
     return with_fixed_count(count, fill);
   if (at + count * stride < end) return with_fixed_count(count, fill_some); // it looks one ahead
   for (int u = 0; u < count; ++u) {
-    const bool on = (here >> u & 1U) != 0 && at < end;
+    const bool on = (present >> u & 1U) != 0 && at < end;
     tile[slice_lanes * u] = on ? value(at) : T{0};
     if (on) at += stride;
   }
@@ -183,17 +183,18 @@ void fill_slice(ell_csr_view<T, I> to, const O* rowptr, std::int64_t slice,
                 const tile_writer& writer, Value value) {
   if (is_full(to, rowptr, slice)) return fill_full_slice(to, rowptr, slice, writer, value);
   alignas(64) T tile[batch * slice_lanes];
-  unsigned char here[slice_lanes];
+  unsigned char present[slice_lanes];
   lane_places<I, O> lanes(to, rowptr, slice);
   const std::int64_t ahead = lanes.end[slice_lanes - 1] - lanes.at[0];
   const std::int64_t end = to.slices()[slice + 1].step;
   for (std::int64_t k = to.slices()[slice].step; k < end; k += batch) {
     const int count = static_cast<int>(std::min<std::int64_t>(batch, end - k));
-    find_steps_of_lanes(to.steps().data() + k, count, here);
+    find_steps_of_lanes(to.steps().data() + k, count, present);
     const auto fill = [&](auto stride) {
       for (int l = 0; l < slice_lanes; ++l) value.fetch(lanes.at[l] + ahead);
       for (int l = 0; l < slice_lanes; ++l)
-        lanes.at[l] = fill_lane(tile + l, here[l], count, lanes.at[l], lanes.end[l], stride, value);
+        lanes.at[l] =
+            fill_lane(tile + l, present[l], count, lanes.at[l], lanes.end[l], stride, value);
     };
     if (lanes.stride == 1)
       fill(std::integral_constant<int, 1>{});

@@ -143,13 +143,13 @@ bsr_blocks<I, O, space::device> find_blocks(const device_context& ctx,
                                             csr_view<const float, I, O, space::device> a, int asked,
                                             std::size_t value_bytes) {
   const device_guard guard(ctx.device());
-  auto found = smallest_blocks(asked, value_bytes, sizeof(I),
-                               [&](int tried) { return block_pattern(ctx, a, tried); });
-  const int block = found.first;
+  auto smallest = smallest_blocks(asked, value_bytes, sizeof(I),
+                                  [&](int tried) { return block_pattern(ctx, a, tried); });
+  const int block = smallest.first;
   bsr_blocks<I, O, space::device> result{block, {}, {}, {}, false};
-  const std::int64_t blocks = found.second.size();
+  const std::int64_t blocks = smallest.second.size();
   array<float, space::device> unused;
-  std::tie(result.rowptr, result.colind, unused) = std::move(found.second).release();
+  std::tie(result.rowptr, result.colind, unused) = std::move(smallest.second).release();
   unused = {};
   array<std::uint64_t, space::device> masks(ctx, blocks);
   check(cudaMemsetAsync(masks.data(), 0, masks.bytes(), ctx.stream()), "to_bsr: memset");

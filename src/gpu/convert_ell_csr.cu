@@ -130,13 +130,13 @@ __global__ void fill_slices_kernel(const walk_arguments<T, I, O> p, const ell_sl
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t slice = thread_index() / 32;
   if (slice >= p.slice_count) return;
-  const ell_slice here = slices[slice];
+  const ell_slice header = slices[slice];
   const std::int64_t end = slices[slice + 1].step;
-  const packing kind = here.kind();
+  const packing kind = header.kind();
   const bool diagonal = kind == packing::diagonal;
-  unsigned char* to = columns + here.first_byte();
+  unsigned char* to = columns + header.first_byte();
   lane_walk walk(p, slice, lane);
-  for (std::int64_t k = here.step; k < end; ++k) {
+  for (std::int64_t k = header.step; k < end; ++k) {
     const I next = walk.has() ? p.colind[walk.at] - (diagonal ? lane : 0) : none;
     const I base = warp_min(next);
     const bool on = walk.has() && (!diagonal || next == base);

@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(block_threads)
     raise(block.longest, longest);
   }
   __syncthreads();
-  spmv_features& f = sums->found;
+  spmv_features& f = sums->features;
   if (thread < 64) {
     add(f.length_histogram[thread], block.class_rows[thread]);
     add(f.entries_by_length[thread], block.class_entries[thread]);
@@ -292,7 +292,7 @@ __global__ void __launch_bounds__(block_threads)
   add_entries<sector_columns>(group, colind);
   __syncthreads();
 
-  spmv_features& f = sums->found;
+  spmv_features& f = sums->features;
   const int thread = static_cast<int>(threadIdx.x);
   if (thread >= 32) return;
   const bool twin = thread > 0 && group.whole_length[thread] > 0 &&

@@ -23,7 +23,7 @@ void multiply_format(const device_context& ctx, T alpha, inspected_csr<T, I, O, 
   const device_guard guard(ctx.device());
   if (!are_vectors(x, beta, z, y)) return multiply_csr_dense(ctx, alpha, m.a, x, beta, z, y);
   const auto p = make_arguments(alpha, m.a, x.data(), beta, z.data(), y.data());
-  const auto* const info = m.found;
+  const auto* const info = m.inspection;
   if (info == nullptr)
     return multiply_tiles(ctx, p, tile_kind::split,
                           find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, split_tiles));

@@ -62,9 +62,9 @@ inline tile_shape whole_row_tiles(std::int64_t longest) {
 /// that fits; split: also parts of rows.
 enum class tile_kind { short_rows, whole_rows, split };
 
-inline tile_kind kind_of_tiles(const spmv_kernel& kernel, const row_statistics& found) {
+inline tile_kind kind_of_tiles(const spmv_kernel& kernel, const row_statistics& lengths) {
   if (kernel.method == spmv_method::split_tiles) return tile_kind::split;
-  return found.longest <= 32 ? tile_kind::short_rows : tile_kind::whole_rows;
+  return lengths.longest <= 32 ? tile_kind::short_rows : tile_kind::whole_rows;
 }
 
 template <class T, class I, class O>

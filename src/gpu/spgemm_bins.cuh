@@ -76,9 +76,9 @@ __global__ void __launch_bounds__(1024)
   if (threadIdx.x < classes) {
     unsigned sum = 0;
     for (int w = 0; w < 32; ++w) {
-      const unsigned here = of_warp[w][threadIdx.x];
+      const unsigned warp_rows = of_warp[w][threadIdx.x];
       of_warp[w][threadIdx.x] = sum;
-      sum += here;
+      sum += warp_rows;
     }
     base[threadIdx.x] =
         sum == 0 ? 0

@@ -206,11 +206,11 @@ void expanded_rows<T, I, O>::make_heavy_rows(row_list<I> rows) {
                           limit_);
   while (made.next()) {
     require_within_limit(made.columns.bytes() + made.sums.bytes());
-    const row_list<I> here = made.rows();
-    for_each(ctx_, here.count, "note_row",
-             note_row<I>{here, made.firsts(), places(), begins_.data(), sizes_.data()});
+    const row_list<I> batch_rows = made.rows();
+    for_each(ctx_, batch_rows.count, "note_row",
+             note_row<I>{batch_rows, made.firsts(), places(), begins_.data(), sizes_.data()});
     entries_ += made.columns.size();
-    pools_.push_back({std::move(made.columns), std::move(made.sums), places(), here});
+    pools_.push_back({std::move(made.columns), std::move(made.sums), places(), batch_rows});
   }
 }
 

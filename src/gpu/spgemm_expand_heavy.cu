@@ -146,8 +146,8 @@ __global__ void __launch_bounds__(block_threads)
     T total = -T{0};
     for (std::int64_t k = __shfl_sync(whole_warp, begin, owner); k < last; k += 32) {
       const T mine = k + lane < last ? products[positions[k + lane]] : T{0};
-      const int here = static_cast<int>(min(std::int64_t{32}, last - k));
-      for (int t = 0; t < here; ++t) total += __shfl_sync(whole_warp, mine, t);
+      const int terms = static_cast<int>(min(std::int64_t{32}, last - k));
+      for (int t = 0; t < terms; ++t) total += __shfl_sync(whole_warp, mine, t);
     }
     if (lane == owner) sum = total;
   }
@@ -300,10 +300,10 @@ void count_broad_rows(const device_context& ctx, const spgemm_factors<I, O>& f, 
   const spgemm_values<float> none{0, nullptr, nullptr, true};
   expansion<float, I, O> made(ctx, f, none, rows, products_at_once(ctx));
   while (made.next()) {
-    const row_list<I> here = made.rows();
+    const row_list<I> batch_rows = made.rows();
     const std::int64_t* const firsts = made.firsts();
-    for_each(ctx, here.count, "count_broad_rows",
-             [=] __device__(std::int64_t i) { counts[here[i]] = firsts[i + 1] - firsts[i]; });
+    for_each(ctx, batch_rows.count, "count_broad_rows",
+             [=] __device__(std::int64_t i) { counts[batch_rows[i]] = firsts[i + 1] - firsts[i]; });
   }
 }
 
@@ -317,16 +317,16 @@ void fill_broad_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
                                    : std::min<std::int64_t>(1 << 22, products_at_once(ctx));
   expansion<T, I, O> made(ctx, f, v, rows, at_once);
   while (made.next()) {
-    const row_list<I> here = made.rows();
+    const row_list<I> batch_rows = made.rows();
     const std::int64_t* const firsts = made.firsts();
     const I* const columns = made.columns.data();
     const T* const sums = made.sums.data();
-    for_each(ctx, here.count, "fill_broad_rows", [=] __device__(std::int64_t i) {
-      const std::int64_t row = here[i];
+    for_each(ctx, batch_rows.count, "fill_broad_rows", [=] __device__(std::int64_t i) {
+      const std::int64_t row = batch_rows[i];
       if (firsts[i + 1] - firsts[i] != rowptr[row + 1] - rowptr[row]) atomicOr(wrong, 1);
     });
     for_each(ctx, made.columns.size(), "fill_broad_rows", [=] __device__(std::int64_t k) {
-      const std::int64_t i = row_of(firsts, here.count, k), row = here[i];
+      const std::int64_t i = row_of(firsts, batch_rows.count, k), row = batch_rows[i];
       const std::int64_t to = rowptr[row] + (k - firsts[i]);
       if (to < rowptr[row + 1]) target.put(to, columns[k], sums[k], wrong);
     });

@@ -24,9 +24,10 @@ __global__ void __launch_bounds__(1024)
   for (std::int64_t r = threadIdx.x; r < ranges; r += blockDim.x)
     if (r < low || r > high) counts[r] = 0;
   for (std::int64_t range = low; range <= high; range += ranges_at_once) {
-    const int here =
+    const int window_ranges =
         static_cast<int>(min(static_cast<std::int64_t>(ranges_at_once), high + 1 - range));
-    const std::int64_t base = range * range_columns, width = std::int64_t{here} * range_columns;
+    const std::int64_t base = range * range_columns,
+                       width = std::int64_t{window_ranges} * range_columns;
     for (int w = static_cast<int>(threadIdx.x); w < width / 32; w += static_cast<int>(blockDim.x))
       bits[w] = 0;
     __syncthreads();
@@ -38,7 +39,7 @@ __global__ void __launch_bounds__(1024)
         },
         [] { return false; });
     __syncthreads();
-    for (int r = warp; r < here; r += warps) {
+    for (int r = warp; r < window_ranges; r += warps) {
       unsigned entries = 0;
       for (int w = lane; w < range_columns / 32; w += 32)
         entries += __popc(bits[r * (range_columns / 32) + w]);

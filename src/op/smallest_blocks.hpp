@@ -15,12 +15,12 @@ auto smallest_blocks(int asked, std::size_t value_bytes, std::size_t index_bytes
   result best;
   double least = 0;
   for (const int block : {2, 3, 4, 5, 6, 7, 8}) {
-    auto found = pattern(block);
+    auto blocks = pattern(block);
     const auto block_bytes = static_cast<double>(block * block * value_bytes + index_bytes);
-    const double bytes = static_cast<double>(found.size()) * block_bytes;
+    const double bytes = static_cast<double>(blocks.size()) * block_bytes;
     if (best.first != 0 && bytes >= least) continue;
     least = bytes;
-    best = {block, std::move(found)};
+    best = {block, std::move(blocks)};
   }
   return best;
 }

@@ -157,12 +157,12 @@ private:
 
 } // namespace
 
-plan_decision choose_plan(const spmv_features& found, const type_widths& widths,
+plan_decision choose_plan(const spmv_features& features, const type_widths& widths,
                           const spmv_machine& machine, const plan_hints& hints,
                           bool by_environment) {
   if (hints.multiplies < 0 || hints.transposed_multiplies < 0)
     throw bad_input("plan: the number of multiplies is negative");
-  return chooser(found, widths, machine, hints, by_environment).decide();
+  return chooser(features, widths, machine, hints, by_environment).decide();
 }
 
 } // namespace lacuna

@@ -7,7 +7,7 @@
 namespace lacuna {
 
 /// by_environment: hints.format is LACUNA_FORCE_FORMAT's. Throws bad_input if hints make no sense.
-LACUNA_EXPORT plan_decision choose_plan(const spmv_features& found, const type_widths& widths,
+LACUNA_EXPORT plan_decision choose_plan(const spmv_features& features, const type_widths& widths,
                                         const spmv_machine& machine, const plan_hints& hints,
                                         bool by_environment = false);
 /// Whether the choice looks at more than the matrix's size.

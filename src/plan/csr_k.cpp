@@ -24,8 +24,9 @@ std::int64_t rounded(double size) {
   return static_cast<std::int64_t>(std::max(1.0, std::floor(size + 0.5)));
 }
 /// Whether the same lanes serve all rows well.
-bool are_alike(const row_statistics& found) {
-  return found.deviation <= found.mean / 2 && static_cast<double>(found.longest) <= 8 * found.mean;
+bool are_alike(const row_statistics& lengths) {
+  return lengths.deviation <= lengths.mean / 2 &&
+         static_cast<double>(lengths.longest) <= 8 * lengths.mean;
 }
 /// Which of the paper's four cases.
 std::size_t case_of(double mean) { return mean <= 8 ? 0 : mean <= 16 ? 1 : mean <= 32 ? 2 : 3; }
@@ -67,12 +68,12 @@ csr_k_block block_shape(double mean_row_length) {
   return shapes[case_of(mean_row_length)];
 }
 
-csr_k_block block_shape(const row_statistics& found, const csr_k_sizes& sizes) {
+csr_k_block block_shape(const row_statistics& lengths, const csr_k_sizes& sizes) {
   // Rows that differ keep their lanes busy only if these are few. From a sweep over 49 matrices on
   // an H200.
-  const double mean = found.mean;
+  const double mean = lengths.mean;
   int lanes = mean <= 5 ? 1 : mean <= 20 ? 2 : mean <= 40 ? 4 : 8;
-  if (are_alike(found))
+  if (are_alike(lengths))
     lanes = mean <= 8     ? 1
             : mean <= 12  ? 2
             : mean <= 20  ? 4
@@ -88,15 +89,16 @@ csr_k_block block_shape(const row_statistics& found, const csr_k_sizes& sizes) {
   return {lanes, 8, 32 / lanes};
 }
 
-std::int64_t choose_long_row(const row_statistics& found, space where) {
+std::int64_t choose_long_row(const row_statistics& lengths, space where) {
   // Host: rows are shared by threads in pieces of this size, as in CSR. Taking out shorter ones
   // gains nothing and costs where prefetching begins anew: kron:scale=17 was 10 to 12% slower with
   // its 778 rows beyond 1024 entries taken out (EPYC, 1 and 2 threads).
   if (where == space::host) return 16384;
   // Device: a block waits for its longest row, and beyond 256 entries a warp is faster than the
   // block's few lanes. From a sweep of 32 to 512 over 19 uneven matrices on an H200.
-  if (are_alike(found)) return std::max<std::int64_t>(256, found.longest);
-  return std::clamp(static_cast<std::int64_t>(6 * found.mean), std::int64_t{32}, std::int64_t{256});
+  if (are_alike(lengths)) return std::max<std::int64_t>(256, lengths.longest);
+  return std::clamp(static_cast<std::int64_t>(6 * lengths.mean), std::int64_t{32},
+                    std::int64_t{256});
 }
 
 csr_k_grouping choose_grouping(const csr_k_options& options, space where, const csr_k_model& model,
@@ -105,20 +107,20 @@ csr_k_grouping choose_grouping(const csr_k_options& options, space where, const 
   result.k = options.k != 0 ? options.k : where == space::host ? 2 : 3;
   require_valid(options, result.k);
 
-  row_statistics found = statistics(unlimited);
-  result.long_row = options.long_row == 0 ? choose_long_row(found, where) : options.long_row;
-  const bool has_long = found.longest > result.long_row;
-  if (has_long) found = statistics(result.long_row);
-  result.mean = found.mean;
-  result.regular = !has_long && found.deviation * found.deviation <= regular_variance;
-  result.block = block_shape(found.mean);
+  row_statistics lengths = statistics(unlimited);
+  result.long_row = options.long_row == 0 ? choose_long_row(lengths, where) : options.long_row;
+  const bool has_long = lengths.longest > result.long_row;
+  if (has_long) lengths = statistics(result.long_row);
+  result.mean = lengths.mean;
+  result.regular = !has_long && lengths.deviation * lengths.deviation <= regular_variance;
+  result.block = block_shape(lengths.mean);
   if (by_ordering) return result;
-  const csr_k_sizes sizes = choose_csr_k_sizes(found.mean, result.k, model);
+  const csr_k_sizes sizes = choose_csr_k_sizes(lengths.mean, result.k, model);
   result.super_row = options.super_row > 0 ? options.super_row : sizes.super_row;
   result.super_super_row =
       options.super_super_row > 0 ? options.super_super_row : sizes.super_super_row;
   if (where == space::device)
-    result.block = block_shape(found, {result.super_row, result.super_super_row});
+    result.block = block_shape(lengths, {result.super_row, result.super_super_row});
   return result;
 }
 
@@ -187,14 +189,14 @@ void csr_k_format::fit(spmv_machine& machine, const std::vector<measured_matrix>
         best = &run;
     if (best == nullptr) continue;
     points.push_back(
-        {m.found.row_length.mean,
+        {m.features.row_length.mean,
          {option(best->what.options, "super_row"), option(best->what.options, "super_super_row")}});
   }
   const csr_k_model fitted = fit_csr_k(before, points);
   const auto seconds = [&](const measured_matrix& m, const csr_k_model& model) {
     plan_candidate what;
     what.format = name;
-    what.options = options_of(choose_csr_k_sizes(m.found.row_length.mean, k, model), k);
+    what.options = options_of(choose_csr_k_sizes(m.features.row_length.mean, k, model), k);
     const measured_run* const run = find_run(m, what);
     return run == nullptr ? 0 : run->seconds;
   };

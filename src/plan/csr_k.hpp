@@ -58,10 +58,10 @@ LACUNA_EXPORT csr_k_sizes choose_csr_k_sizes(double mean_row_length, int k,
 LACUNA_EXPORT csr_k_block block_shape(double mean_row_length);
 /// Ours for Hopper: lanes by the rows' lengths, and where that makes at most 512 threads and whole
 /// warps of them, all rows of a super-super-row (or for k = 2 of a super-row) at once.
-LACUNA_EXPORT csr_k_block block_shape(const row_statistics& found, const csr_k_sizes& sizes);
+LACUNA_EXPORT csr_k_block block_shape(const row_statistics& lengths, const csr_k_sizes& sizes);
 
 /// Rows of more entries than this are cut into pieces; no row is where lengths are alike.
-LACUNA_EXPORT std::int64_t choose_long_row(const row_statistics& found, space where);
+LACUNA_EXPORT std::int64_t choose_long_row(const row_statistics& lengths, space where);
 
 /// Statistics of the rows that have at most so many entries; `empty` is not looked at.
 using lengths_up_to = std::function<row_statistics(std::int64_t limit)>;

@@ -10,7 +10,7 @@ namespace lacuna::detail {
 
 /// What is added up, on the device in any order: whole numbers only.
 struct feature_sums {
-  spmv_features found; ///< without mean and deviation, and without the hot columns
+  spmv_features features; ///< without mean and deviation, and without the hot columns
   /// Squares of the row lengths, the lower 32 bits of each and the rest: sums of neither pass 64
   /// bits for what fits a memory.
   std::uint64_t squares_low = 0;

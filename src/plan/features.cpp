@@ -29,7 +29,7 @@ std::int64_t hits_in_most_frequent(const hit_counts& hits, std::int64_t columns)
 
 spmv_features finish(const feature_sums& sums, const hit_counts& hits, std::int64_t rows,
                      std::int64_t cols, std::int64_t entries) {
-  spmv_features f = sums.found;
+  spmv_features f = sums.features;
   f.rows = rows;
   f.cols = cols;
   f.entries = entries;
@@ -73,7 +73,7 @@ void add_lengths(feature_sums& sums, const O* rowptr, std::int64_t rows, std::in
   // Rows by length, in four tables in turns: an increment would wait for the one before it.
   constexpr std::size_t counted = 512;
   std::array<std::array<std::int64_t, counted>, 4> rows_of{};
-  spmv_features& f = sums.found;
+  spmv_features& f = sums.features;
   const auto add = [&](std::int64_t length, std::int64_t times) {
     f.length_histogram[bits(length)] += times;
     f.entries_by_length[bits(length)] += times * length;
@@ -248,8 +248,8 @@ template <class I> void add_twins(spmv_features& f, const row_group<I>& group) {
 }
 
 void join(feature_sums& all, const feature_sums& part) {
-  spmv_features& f = all.found;
-  const spmv_features& g = part.found;
+  spmv_features& f = all.features;
+  const spmv_features& g = part.features;
   f.row_length.longest = std::max(f.row_length.longest, g.row_length.longest);
   for (std::size_t k = 0; k < 64; ++k) {
     f.length_histogram[k] += g.length_histogram[k];
@@ -317,7 +317,7 @@ spmv_features find_features(const host_context& ctx, csr_view<const T, I, O> a) 
   const detail::even_sample sample = detail::sample_groups(rows, entries);
   // A sampled group costs as much as the lengths of a thousand rows or more.
   const int parts = part_count(ctx, rows + 1000 * sample.size, entry_grain);
-  std::vector<feature_sums> found(static_cast<std::size_t>(parts));
+  std::vector<feature_sums> sums(static_cast<std::size_t>(parts));
   for_each_part(ctx, parts, 1, [&](int part, int) {
     feature_sums mine;
     add_lengths(mine, rowptr, rows, part_begin(sample.all, part, parts),
@@ -327,15 +327,15 @@ spmv_features find_features(const host_context& ctx, csr_view<const T, I, O> a) 
     const std::int64_t end = part_begin(sample.size, part + 1, parts);
     for (std::int64_t g = part_begin(sample.size, part, parts); g < end; ++g) {
       group.read(rowptr, colind, rows, sample.place(g) * group_rows);
-      add_steps<detail::sector_columns<T>>(mine.found, group, distinct);
-      add_entries<detail::sector_columns<T>>(mine.found, group, distinct);
-      add_diagonals(mine.found, group, distinct);
-      add_twins(mine.found, group);
+      add_steps<detail::sector_columns<T>>(mine.features, group, distinct);
+      add_entries<detail::sector_columns<T>>(mine.features, group, distinct);
+      add_diagonals(mine.features, group, distinct);
+      add_twins(mine.features, group);
     }
-    found[static_cast<std::size_t>(part)] = mine;
+    sums[static_cast<std::size_t>(part)] = mine;
   });
-  for (std::size_t part = 1; part < found.size(); ++part) join(found[0], found[part]);
-  return detail::finish(found[0], count_hits(ctx, colind, entries), rows, a.shape().col, entries);
+  for (std::size_t part = 1; part < sums.size(); ++part) join(sums[0], sums[part]);
+  return detail::finish(sums[0], count_hits(ctx, colind, entries), rows, a.shape().col, entries);
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \

@@ -51,15 +51,15 @@ std::optional<partial_solution> solve(const std::array<column, unknowns>& column
     subtract(rest, right[k], q);
     basis.push_back(std::move(q));
   }
-  partial_solution found;
+  partial_solution result;
   for (std::size_t k = members.size(); k-- > 0;) {
     double sum = right[k];
-    for (std::size_t j = k + 1; j < members.size(); ++j) sum -= r[k][j] * found.x[members[j]];
-    found.x[members[k]] = sum / r[k][k];
-    if (found.x[members[k]] < 0) return {};
+    for (std::size_t j = k + 1; j < members.size(); ++j) sum -= r[k][j] * result.x[members[j]];
+    result.x[members[k]] = sum / r[k][k];
+    if (result.x[members[k]] < 0) return {};
   }
-  found.rest = dot(rest, rest);
-  return found;
+  result.rest = dot(rest, rest);
+  return result;
 }
 
 } // namespace
@@ -84,9 +84,9 @@ solution solve_nonnegative(const std::vector<equation>& equations) {
   const double all = dot(wanted, wanted);
   partial_solution best{{}, all};
   for (const unsigned set : sets)
-    if (const auto found = solve(columns, wanted, set);
-        found && found->rest < best.rest - 1e-14 * all)
-      best = *found;
+    if (const auto candidate = solve(columns, wanted, set);
+        candidate && candidate->rest < best.rest - 1e-14 * all)
+      best = *candidate;
   for (std::size_t i = 0; i < unknowns; ++i)
     if (length[i] > 0) best.x[i] /= length[i];
   return best.x;

@@ -89,15 +89,15 @@ constexpr std::size_t most_bytes = std::size_t{1} << 16;
 
 /// The numbers of a line, which holds nothing else; none if it does not.
 std::vector<double> numbers_in(std::string_view text) {
-  std::vector<double> found;
+  std::vector<double> numbers;
   const char *at = text.data(), *const end = at + text.size();
   for (;;) {
     while (at != end && (*at == ' ' || *at == '\r')) ++at;
-    if (at == end) return found;
+    if (at == end) return numbers;
     double value = 0;
     const auto [rest, status] = std::from_chars(at, end, value);
     if (status != std::errc{} || rest == at) return {};
-    found.push_back(value);
+    numbers.push_back(value);
     at = rest;
   }
 }
@@ -231,17 +231,17 @@ private:
 } // namespace
 
 const spmv_cost& spmv_machine::of(std::string_view kernel) const {
-  const auto found = cost.find(kernel);
-  if (found == cost.end()) throw std::out_of_range("lacuna: no kernel " + std::string(kernel));
-  return found->second;
+  const auto entry = cost.find(kernel);
+  if (entry == cost.end()) throw std::out_of_range("lacuna: no kernel " + std::string(kernel));
+  return entry->second;
 }
 spmv_cost& spmv_machine::of(std::string_view kernel) {
   return const_cast<spmv_cost&>(std::as_const(*this).of(kernel));
 }
 double spmv_machine::number(std::string_view which) const {
-  const auto found = numbers.find(which);
-  if (found == numbers.end()) throw std::out_of_range("lacuna: no number " + std::string(which));
-  return found->second;
+  const auto entry = numbers.find(which);
+  if (entry == numbers.end()) throw std::out_of_range("lacuna: no number " + std::string(which));
+  return entry->second;
 }
 
 namespace {
@@ -349,16 +349,16 @@ std::string machine_file(const std::string& machine_name) {
 }
 
 std::optional<spmv_machine> read_machine(const std::string& file, const spmv_machine& built_in) {
-  const file_text found = read_text(file);
-  if (!found.exists) return std::nullopt;
+  const file_text contents = read_text(file);
+  if (!contents.exists) return std::nullopt;
   const auto unused = [&](const std::string& why) {
     spmv_machine m = built_in;
     m.remarks = {fmt::format("{}: {}, so it is not used", file, why)};
     return m;
   };
-  if (!found.trouble.empty()) return unused(found.trouble);
+  if (!contents.trouble.empty()) return unused(contents.trouble);
   machine_reader reader(file, built_in);
-  reader.read(found.text);
+  reader.read(contents.text);
   if (!reader.fits()) return unused(built_in.device ? "it is of a host" : "it is of a device");
   return std::move(reader).result();
 }
@@ -404,10 +404,10 @@ spmv_machine stored_or(const std::string& name, const spmv_machine& built_in) {
   static std::mutex guard;
   static std::map<std::string, std::optional<spmv_machine>> known;
   const std::scoped_lock lock(guard);
-  auto found = known.find(name);
-  if (found == known.end())
-    found = known.emplace(name, read_machine(machine_file(name), built_in)).first;
-  return found->second ? *found->second : built_in;
+  auto entry = known.find(name);
+  if (entry == known.end())
+    entry = known.emplace(name, read_machine(machine_file(name), built_in)).first;
+  return entry->second ? *entry->second : built_in;
 }
 } // namespace
 

@@ -45,7 +45,7 @@ measured_matrix measure_matrix(const context<S>& ctx, const std::string& spec,
   measured_matrix m{spec, find_features(ctx, view), {}, {}};
   std::vector<std::function<void()>> runs;
   wait();
-  for (const plan_candidate& c : candidates_to_measure(m.found, m.widths, machine, quick)) {
+  for (const plan_candidate& c : candidates_to_measure(m.features, m.widths, machine, quick)) {
     std::shared_ptr<const storage> made;
     double seconds = 0;
     try {
@@ -60,11 +60,11 @@ measured_matrix measure_matrix(const context<S>& ctx, const std::string& spec,
     runs.emplace_back([&ctx, from, to, made] { made->multiply(ctx, 1, from, 0, from, to); });
   }
   // On a device a queue of 30, so that launches and the wait hardly count.
-  const std::vector<timed_run> found =
+  const std::vector<timed_run> times =
       time_in_turn(runs, wait, S == space::host ? 0 : 30, quick ? 1 : 3);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    m.runs[i].seconds = found[i].seconds;
-    m.runs[i].scatter = found[i].scatter;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    m.runs[i].seconds = times[i].seconds;
+    m.runs[i].scatter = times[i].scatter;
   }
   return m;
 }

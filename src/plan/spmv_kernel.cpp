@@ -25,14 +25,14 @@ int lanes_for(double mean, std::size_t value_bytes) {
 
 } // namespace
 
-spmv_kernel choose_spmv_kernel(std::int64_t rows, const row_statistics& found,
+spmv_kernel choose_spmv_kernel(std::int64_t rows, const row_statistics& lengths,
                                std::size_t value_bytes, int multiprocessors) {
-  const double mean = found.mean;
+  const double mean = lengths.mean;
   // One thread a row: neighbouring rows are so short that their entries share sectors.
-  if (mean <= 8 && static_cast<double>(found.longest) <= 2 * mean + 8)
+  if (mean <= 8 && static_cast<double>(lengths.longest) <= 2 * mean + 8)
     return {spmv_method::rows, 1};
   const std::int64_t at_once = multiprocessors * resident_threads;
-  const bool even = found.deviation <= 0.2 * mean;
+  const bool even = lengths.deviation <= 0.2 * mean;
   if (even && mean >= 20) {
     int lanes = lanes_for(mean, value_bytes);
     // A little more than all threads at once would leave most of the device idle in the end.
@@ -40,17 +40,17 @@ spmv_kernel choose_spmv_kernel(std::int64_t rows, const row_statistics& found,
     if (rows * lanes >= at_once / 5) return {spmv_method::rows, lanes};
   }
   // All rows at once: waiting for the longest costs less than a tile's two phases.
-  if (found.longest <= 128 && rows * 8 <= 2 * at_once) return {spmv_method::rows, 8};
-  if (found.longest <= longest_whole_row) return {spmv_method::whole_row_tiles, 0};
+  if (lengths.longest <= 128 && rows * 8 <= 2 * at_once) return {spmv_method::rows, 8};
+  if (lengths.longest <= longest_whole_row) return {spmv_method::whole_row_tiles, 0};
   return {spmv_method::split_tiles, 0};
 }
 
 namespace detail {
 
-std::string explain_multiply(space s, const row_statistics& found, spmv_kernel kernel,
+std::string explain_multiply(space s, const row_statistics& lengths, spmv_kernel kernel,
                              bool has_transposed, bool values_stay) {
   const std::string rows = fmt::format("rows of {:.1f} ± {:.1f} entries, the longest {}",
-                                       found.mean, found.deviation, found.longest);
+                                       lengths.mean, lengths.deviation, lengths.longest);
   const std::string across = !has_transposed ? ""
                              : values_stay   ? "uses a transposed copy; "
                                              : "fetches values into a transposed pattern; ";

@@ -15,7 +15,7 @@ constexpr std::int64_t block = matrix_statistics::block_size;
 
 /// What one thread adds up; whole numbers only, so that the order of adding does not matter.
 struct partial {
-  matrix_statistics found;
+  matrix_statistics statistics;
   __int128 squares = 0; // of row lengths: up to 2^31 rows of 2^31 entries and more
 };
 
@@ -52,7 +52,7 @@ template <class I> std::int64_t count_by_sorting(const I* first, const I* last, 
 /// Row lengths, band and values of one row.
 template <class T, class I>
 void add_row(partial& p, std::int64_t row, const I* col, const T* value, std::int64_t length) {
-  matrix_statistics& f = p.found;
+  matrix_statistics& f = p.statistics;
   f.row_length.longest = std::max(f.row_length.longest, length);
   f.shortest_row = std::min(f.shortest_row, length);
   f.row_length.empty += length == 0 ? 1 : 0;
@@ -80,8 +80,8 @@ void add_row(partial& p, std::int64_t row, const I* col, const T* value, std::in
 }
 
 void join(partial& all, const partial& p) {
-  matrix_statistics& f = all.found;
-  const matrix_statistics& g = p.found;
+  matrix_statistics& f = all.statistics;
+  const matrix_statistics& g = p.statistics;
   f.row_length.longest = std::max(f.row_length.longest, g.row_length.longest);
   f.row_length.empty += g.row_length.empty;
   f.shortest_row = std::min(f.shortest_row, g.shortest_row);
@@ -115,10 +115,10 @@ matrix_statistics statistics(const host_context& ctx, csr_view<const T, I, O> a)
   const T* const values = a.values().data();
 
   partial all;
-  all.found.shortest_row = rows == 0 ? 0 : nnz;
+  all.statistics.shortest_row = rows == 0 ? 0 : nnz;
   const int parts =
       rows == 0 ? 1 : detail::cpu::part_count(ctx, rows + nnz, detail::cpu::entry_grain);
-  std::vector<partial> found(static_cast<std::size_t>(parts), all);
+  std::vector<partial> partials(static_cast<std::size_t>(parts), all);
   // Very many columns, nearly empty: marks would be larger than the matrix.
   const std::int64_t words = cols / block / 64 + 1;
   const bool by_sorting = words > 1024 && words > nnz / parts;
@@ -127,7 +127,7 @@ matrix_statistics statistics(const host_context& ctx, csr_view<const T, I, O> a)
   array<I> sorted(ctx, by_sorting ? nnz : 0);
 
   detail::cpu::for_each_part(ctx, parts, 1, [&](int part, int) {
-    partial mine = found[static_cast<std::size_t>(part)];
+    partial mine = partials[static_cast<std::size_t>(part)];
     bit_marks marked(by_sorting ? nullptr : marks.data() + words * part);
     const std::int64_t end = rows == 0 ? 0 : first_block_row(rowptr, rows, part + 1, parts);
     for (std::int64_t top = rows == 0 ? 0 : first_block_row(rowptr, rows, part, parts); top < end;
@@ -138,18 +138,18 @@ matrix_statistics statistics(const host_context& ctx, csr_view<const T, I, O> a)
       const I* const first = colind + rowptr[top];
       const I* const last = colind + rowptr[bottom];
       if (by_sorting) {
-        mine.found.blocks += count_by_sorting(first, last, sorted.data() + rowptr[top]);
+        mine.statistics.blocks += count_by_sorting(first, last, sorted.data() + rowptr[top]);
         continue;
       }
       for (const I* col = first; col != last; ++col) marked.mark(*col / block);
-      mine.found.blocks += marked.count();
+      mine.statistics.blocks += marked.count();
       marked.clear(first, last);
     }
-    found[static_cast<std::size_t>(part)] = mine;
+    partials[static_cast<std::size_t>(part)] = mine;
   });
-  for (const partial& p : found) join(all, p);
+  for (const partial& p : partials) join(all, p);
 
-  matrix_statistics& f = all.found;
+  matrix_statistics& f = all.statistics;
   f.rows = rows;
   f.cols = cols;
   f.entries = nnz;

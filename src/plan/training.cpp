@@ -129,7 +129,7 @@ std::vector<std::string> training_matrices(bool device, bool quick, std::size_t 
   return specs;
 }
 
-std::vector<plan_candidate> candidates_to_measure(const spmv_features& found,
+std::vector<plan_candidate> candidates_to_measure(const spmv_features& features,
                                                   const type_widths& widths,
                                                   const spmv_machine& machine, bool quick) {
   std::vector<plan_candidate> result;
@@ -144,11 +144,11 @@ std::vector<plan_candidate> candidates_to_measure(const spmv_features& found,
     plan_hints hints;
     hints.format = row.name;
     hints.memory_limit = static_cast<std::size_t>(3 * (widths.value + widths.index) *
-                                                  std::max<std::int64_t>(found.entries, 1024));
+                                                  std::max<std::int64_t>(features.entries, 1024));
     for (const spmv_machine& m : machines_to_try(machine, row))
-      for (const plan_candidate& c : choose_plan(found, widths, m, hints).candidates)
+      for (const plan_candidate& c : choose_plan(features, widths, m, hints).candidates)
         if (c.format == row.name) add(c);
-    const planning::offer_to to{found, widths, machine, hints, {}, 0};
+    const planning::offer_to to{features, widths, machine, hints, {}, 0};
     for (const plan_candidate& c : row.variants(to, quick)) add(c);
   }
   return result;
@@ -187,12 +187,12 @@ std::vector<timed_run> time_in_turn(const std::vector<std::function<void()>>& ru
       seconds[i].push_back(all / times[i]);
       spent += all;
     }
-  std::vector<timed_run> found;
+  std::vector<timed_run> result;
   for (auto& each : seconds) {
     std::sort(each.begin(), each.end());
-    found.push_back({each[each.size() / 4], each[each.size() / 2] / each[0] - 1});
+    result.push_back({each[each.size() / 4], each[each.size() / 2] / each[0] - 1});
   }
-  return found;
+  return result;
 }
 
 } // namespace lacuna

@@ -32,7 +32,7 @@ double seconds_of_format(const measured_matrix& m, const planning::format_row& r
   plan_hints hints;
   hints.format = row.name;
   std::vector<plan_candidate> offered;
-  row.offer({m.found, m.widths, machine, hints, m.runs.front().what.kernel, 0}, offered);
+  row.offer({m.features, m.widths, machine, hints, m.runs.front().what.kernel, 0}, offered);
   const measured_run* const run = offered.empty() ? nullptr : find_run(m, offered.front());
   return run == nullptr ? 0 : run->seconds;
 }
@@ -58,7 +58,7 @@ void bound(spmv_cost& cost, const spmv_cost& start) {
 }
 
 plan_decision decide(const measured_matrix& m, const spmv_machine& machine) {
-  return choose_plan(m.found, m.widths, machine, {.multiplies = many_multiplies});
+  return choose_plan(m.features, m.widths, machine, {.multiplies = many_multiplies});
 }
 
 /// Of each kernel the run that the machine would ask for, else the fastest that was measured.
@@ -129,16 +129,16 @@ spmv_cost fit_cost(const spmv_cost& start, const std::vector<measured_point>& po
 
 const measured_run* find_run(const measured_matrix& matrix, const plan_candidate& what) {
   const planning::format_row& row = planning::format_named(what.format);
-  const measured_run* found = nullptr;
+  const measured_run* nearest = nullptr;
   double least = HUGE_VAL;
   for (const measured_run& run : matrix.runs) {
     if (run.what.format != what.format) continue;
     if (const double d = row.distance(run.what.options, what.options); d < least) {
       least = d;
-      found = &run;
+      nearest = &run;
     }
   }
-  return found;
+  return nearest;
 }
 
 spmv_machine search_thresholds(spmv_machine start, const std::vector<measured_matrix>& matrices) {

@@ -50,17 +50,17 @@ spgemm_thresholds search_spgemm_thresholds(const spgemm_thresholds& start, int p
     changed = false;
     for (const threshold& each : searched()) {
       double least = least_gain * mean_time(best);
-      spgemm_thresholds found = best;
+      spgemm_thresholds fastest = best;
       for (const std::int64_t value : each.candidates) {
         spgemm_thresholds tried = best;
         tried.*each.field = value;
         if (const double mean = mean_time(tried); mean < least) {
           least = mean;
-          found = tried;
+          fastest = tried;
         }
       }
-      changed = changed || !(found == best);
-      best = found;
+      changed = changed || !(fastest == best);
+      best = fastest;
     }
   }
   return best;

@@ -56,7 +56,7 @@ LACUNA_EXPORT std::vector<std::string> training_matrices(bool device, bool quick
                                                          std::size_t most_bytes);
 /// Every candidate for the matrix that is not too large, each with all options that the searches
 /// may ask for; CSR first.
-LACUNA_EXPORT std::vector<plan_candidate> candidates_to_measure(const spmv_features& found,
+LACUNA_EXPORT std::vector<plan_candidate> candidates_to_measure(const spmv_features& features,
                                                                 const type_widths& widths,
                                                                 const spmv_machine& machine,
                                                                 bool quick);

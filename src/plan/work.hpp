@@ -54,16 +54,16 @@ struct long_part {
   std::int64_t entries = 0;
 };
 inline long_part rows_from(const spmv_features& f, std::int64_t threshold) {
-  long_part found;
+  long_part part;
   for (std::size_t k = 1; k < f.length_histogram.size(); ++k) {
     const std::int64_t least = std::int64_t{1} << (k - 1);
     // A class that the threshold cuts goes by its rows' mean length.
     const double mean = ratio(f.entries_by_length[k], f.length_histogram[k]);
     if (least < threshold && mean < as_double(threshold)) continue;
-    found.rows += f.length_histogram[k];
-    found.entries += f.entries_by_length[k];
+    part.rows += f.length_histogram[k];
+    part.entries += f.entries_by_length[k];
   }
-  return found;
+  return part;
 }
 
 } // namespace lacuna::planning

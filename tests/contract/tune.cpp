@@ -144,7 +144,7 @@ TEST(FitCsrK, OnCpusIsAGeometricMean) {
 /// Features of a matrix whose rows have `length` entries, but one of `longest`.
 measured_matrix matrix_of(std::int64_t rows, std::int64_t length, std::int64_t longest) {
   measured_matrix m;
-  spmv_features& f = m.found;
+  spmv_features& f = m.features;
   f.rows = f.cols = rows;
   f.entries = length * rows + longest - length;
   f.row_length = {static_cast<double>(f.entries) / static_cast<double>(rows), 1, longest, 0};
@@ -175,7 +175,7 @@ std::int64_t option_of(const plan_candidate& c, std::string_view name) {
 /// Everything that tuning would measure, with times by a rule.
 template <class Rule>
 void measure_by(measured_matrix& m, const spmv_machine& machine, Rule seconds) {
-  for (const plan_candidate& c : candidates_to_measure(m.found, m.widths, machine, true)) {
+  for (const plan_candidate& c : candidates_to_measure(m.features, m.widths, machine, true)) {
     measured_run run{c, 0, 0, 0};
     run.seconds = seconds(c);
     run.convert_seconds = 2 * run.seconds;
@@ -205,7 +205,7 @@ TEST(SearchThresholds, WeighsPaddingAgainstSorting) {
   std::vector<measured_matrix> matrices;
   for (const double in_order : {0.5e-4, 2e-4}) {
     measured_matrix m = matrix_of(320, 10, 100);
-    m.found.slice_steps = m.found.entries * 13 / 10 / 32;
+    m.features.slice_steps = m.features.entries * 13 / 10 / 32;
     measure_by(m, start, [&](const plan_candidate& c) {
       return option_of(c, "window") == 1 ? in_order : 1e-4;
     });
@@ -218,7 +218,7 @@ TEST(SearchThresholds, WeighsPaddingAgainstSorting) {
 TEST(SearchThresholds, OnDevicesLooksAtFewRows) {
   const spmv_machine start = hopper_machine(132);
   measured_matrix m = matrix_of(200 * 132, 3, 60);
-  m.found.slice_steps *= 3; // by length only
+  m.features.slice_steps *= 3; // by length only
   measure_by(m, start, [](const plan_candidate& c) {
     return option_of(c, "lane_entries") == 16  ? 1e-5
            : option_of(c, "lane_entries") == 4 ? 2e-5
@@ -262,8 +262,8 @@ std::vector<measured_matrix> measured_by(const spmv_machine& truth) {
   for (int i = 0; i < 12; ++i) {
     measured_matrix m = matrix_of(1024 << (i % 6), 4 + 3 * i, 4 + 3 * i);
     m.name = "matrix " + std::to_string(i);
-    m.found.cols *= 1 + i % 3;
-    m.found.sectors_by_entry = 32 * (i % 4);
+    m.features.cols *= 1 + i % 3;
+    m.features.sectors_by_entry = 32 * (i % 4);
     measure_by(m, truth,
                [&](const plan_candidate& c) { return truth.of(c.kernel).seconds(c.work); });
     matrices.push_back(m);

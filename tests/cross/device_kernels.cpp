@@ -14,7 +14,7 @@ protected:
                                          C::memory_space>;
 
   static spmv_kernel chosen(const operation_info_t& info) {
-    const auto* inspected = dynamic_cast<const inspection*>(info.found());
+    const auto* inspected = dynamic_cast<const inspection*>(info.inspection());
     EXPECT_NE(inspected, nullptr);
     return inspected != nullptr ? inspected->kernel : spmv_kernel{};
   }

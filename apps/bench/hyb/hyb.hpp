@@ -23,9 +23,9 @@ template <class T, space S> struct hyb {
   array<index_t, S> columns;
   array<T, S> values;
   csr<T, index_t, offset_t, S> rest;
-  operation_info_t found; ///< of the rest, on a device
+  operation_info_t info; ///< of the rest, on a device
   [[nodiscard]] std::size_t bytes() const {
-    return columns.bytes() + values.bytes() + rest.bytes() + found.bytes();
+    return columns.bytes() + values.bytes() + rest.bytes() + info.bytes();
   }
 };
 
@@ -56,7 +56,7 @@ hyb<T, S> to_hyb(const context<S>& ctx, csr_view<const T, index_t, offset_t, S> 
                    {}};
   const vector_view<const T, S> nothing;
   if constexpr (S == space::device)
-    result.found = multiply_inspect(ctx, result.rest, nothing, nothing);
+    result.info = multiply_inspect(ctx, result.rest, nothing, nothing);
   return result;
 }
 
@@ -65,7 +65,7 @@ template <class T, space S>
 void multiply_hyb(const context<S>& ctx, const hyb<T, S>& a, vector_view<const T, S> x,
                   vector_view<T, S> y) {
   multiply_ell<T>(ctx, a, x, y);
-  if (a.rest.size() > 0) multiply(ctx, a.found, a.rest, x, scaled(1, y), y);
+  if (a.rest.size() > 0) multiply(ctx, a.info, a.rest, x, scaled(1, y), y);
 }
 
 } // namespace lacuna::bench

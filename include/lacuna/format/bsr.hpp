@@ -211,7 +211,7 @@ auto to_bsr(const context<S>& ctx, const A& a, const bsr_options& options = {}) 
   detail::require_same_space<S, V>();
   if (options.block != 0 && (options.block < 2 || options.block > 8))
     throw bad_input("to_bsr: blocks have 2 to 8 rows, not " + std::to_string(options.block));
-  auto found = [&] {
+  auto blocks = [&] {
     if constexpr (S == space::host)
       return detail::cpu::find_blocks<I, O>(ctx, detail::pattern_of(view), options.block,
                                             sizeof(T));
@@ -219,15 +219,15 @@ auto to_bsr(const context<S>& ctx, const A& a, const bsr_options& options = {}) 
       return detail::gpu::find_blocks<I, O>(ctx, detail::pattern_of(view), options.block,
                                             sizeof(T));
   }();
-  const std::int64_t places = checked_mul(found.colind.size(), found.block * found.block);
+  const std::int64_t places = checked_mul(blocks.colind.size(), blocks.block * blocks.block);
   bsr<T, I, O, S> result{view.shape(),
                          view.size(),
-                         found.block,
-                         std::move(found.rowptr),
-                         std::move(found.colind),
+                         blocks.block,
+                         std::move(blocks.rowptr),
+                         std::move(blocks.colind),
                          array<T, S>(ctx, places),
-                         std::move(found.masks),
-                         found.merged};
+                         std::move(blocks.masks),
+                         blocks.merged};
   detail::place_values<T, I, O, S>(
       ctx,
       {view.rowptr(), view.colind().data(), view.order().sorted, nullptr, view.values().data()},

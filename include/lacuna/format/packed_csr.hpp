@@ -210,11 +210,11 @@ csr<T, I, O, S> to_csr(const context<S>& ctx, const packed_csr<T, I, O, S>& a) {
 template <space S, class T, class I, class O, space From>
 packed_csr<T, I, O, S> copy_to(const context<S>& ctx, packed_csr_view<const T, I, O, From> a) {
   auto rowptr = copy_to(ctx, a.rowptr());
-  std::shared_ptr<multiply_inspection<T, I, O, S>> found;
+  std::shared_ptr<multiply_inspection<T, I, O, S>> schedule;
   if constexpr (S == space::device) {
-    found = std::make_shared<multiply_inspection<T, I, O, S>>();
+    schedule = std::make_shared<multiply_inspection<T, I, O, S>>();
     detail::gpu::inspect_csr<T, I, O>(ctx, {nullptr, rowptr.data(), nullptr, a.shape(), a.size()},
-                                      *found);
+                                      *schedule);
   }
   return {a.shape(),
           std::move(rowptr),
@@ -222,7 +222,7 @@ packed_csr<T, I, O, S> copy_to(const context<S>& ctx, packed_csr_view<const T, I
           copy_to(ctx, a.columns()),
           copy_to(ctx, a.values()),
           a.order(),
-          std::move(found)};
+          std::move(schedule)};
 }
 template <space S, class T, class I, class O, space From>
 packed_csr<T, I, O, S> copy_to(const context<S>& ctx, const packed_csr<T, I, O, From>& a) {

@@ -28,9 +28,9 @@ LACUNA_EXPORT std::string explain_transpose(std::int64_t entries, std::size_t by
 class operation_info_t {
 public:
   operation_info_t() = default;
-  operation_info_t(std::shared_ptr<const detail::inspection> found, index<std::int64_t> shape,
+  operation_info_t(std::shared_ptr<const detail::inspection> inspection, index<std::int64_t> shape,
                    std::int64_t nnz = 0)
-      : found_(std::move(found)), shape_(shape), nnz_(nnz) {}
+      : inspection_(std::move(inspection)), shape_(shape), nnz_(nnz) {}
   /// Shape and entries of the result, if that is sparse; else the shape of the inspected operand,
   /// transposition included, and 0.
   [[nodiscard]] index<std::int64_t> result_shape() const { return shape_; }
@@ -40,14 +40,14 @@ public:
   [[nodiscard]] std::int64_t nnz() const { return nnz_; }
   /// One sentence: what will run, and why.
   [[nodiscard]] std::string explain() const {
-    return found_ ? found_->explain() : "nothing was inspected";
+    return inspection_ ? inspection_->explain() : "nothing was inspected";
   }
   /// Memory it keeps, in its operand's space.
-  [[nodiscard]] std::size_t bytes() const { return found_ ? found_->bytes() : 0; }
-  [[nodiscard]] const detail::inspection* found() const { return found_.get(); }
+  [[nodiscard]] std::size_t bytes() const { return inspection_ ? inspection_->bytes() : 0; }
+  [[nodiscard]] const detail::inspection* inspection() const { return inspection_.get(); }
 
 private:
-  std::shared_ptr<const detail::inspection> found_;
+  std::shared_ptr<const detail::inspection> inspection_;
   index<std::int64_t> shape_{};
   std::int64_t nnz_ = 0;
 };
@@ -79,7 +79,7 @@ struct spmv_kernel {
 };
 
 /// The choice: a pure function of the row lengths and the device's size (132: an H200).
-LACUNA_EXPORT spmv_kernel choose_spmv_kernel(std::int64_t rows, const row_statistics& found,
+LACUNA_EXPORT spmv_kernel choose_spmv_kernel(std::int64_t rows, const row_statistics& lengths,
                                              std::size_t value_bytes, int multiprocessors = 132);
 
 /// First row and first entry of a tile.
@@ -114,8 +114,9 @@ template <class T, class I, class O, space S> struct multiply_inspection : detai
 };
 
 namespace detail {
-LACUNA_EXPORT std::string explain_multiply(space s, const row_statistics& found, spmv_kernel kernel,
-                                           bool has_transposed, bool values_stay);
+LACUNA_EXPORT std::string explain_multiply(space s, const row_statistics& lengths,
+                                           spmv_kernel kernel, bool has_transposed,
+                                           bool values_stay);
 /// bad_input: "multiply_fill: the info was made by another operation, or for other types".
 [[noreturn]] LACUNA_EXPORT void throw_other_info(const char* op);
 /// bad_input: "multiply: A was inspected as it is, and is given transposed", or the reverse.
@@ -125,10 +126,10 @@ LACUNA_EXPORT std::string explain_multiply(space s, const row_statistics& found,
 /// What an info holds, null if it is empty; throws bad_input if that is something else.
 template <class Inspection>
 const Inspection* found_in(const operation_info_t& info, const char* op) {
-  if (info.found() == nullptr) return nullptr;
-  const auto* found = dynamic_cast<const Inspection*>(info.found());
-  if (found == nullptr) throw_other_info(op);
-  return found;
+  if (info.inspection() == nullptr) return nullptr;
+  const auto* inspection = dynamic_cast<const Inspection*>(info.inspection());
+  if (inspection == nullptr) throw_other_info(op);
+  return inspection;
 }
 
 /// The inspection in info if there is one; throws bad_input if it was made for another type or the
@@ -137,15 +138,16 @@ template <class T, class I, class O, space S>
 const multiply_inspection<T, I, O, S>* find_inspection(const operation_info_t* info,
                                                        const matrix_operand<T, I, O, S>& a) {
   if (info == nullptr) return nullptr;
-  const auto* found = found_in<multiply_inspection<T, I, O, S>>(*info, "multiply");
-  if (found == nullptr) return nullptr;
+  const auto* inspection = found_in<multiply_inspection<T, I, O, S>>(*info, "multiply");
+  if (inspection == nullptr) return nullptr;
   require_same_size("multiply", "rows of A", a.rows(), "rows as inspected", info->shape().row);
   require_same_size("multiply", "columns of A", a.cols(), "columns as inspected",
                     info->shape().col);
-  require_same_size("multiply", "entries of A", a.a.size(), "entries as inspected", found->nnz);
-  if (found->transposed.rowptr.empty() == a.transposed)
+  require_same_size("multiply", "entries of A", a.a.size(), "entries as inspected",
+                    inspection->nnz);
+  if (inspection->transposed.rowptr.empty() == a.transposed)
     throw_other_direction("multiply", "A", a.transposed);
-  return found;
+  return inspection;
 }
 } // namespace detail
 

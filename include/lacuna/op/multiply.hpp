@@ -22,7 +22,7 @@ namespace detail {
 /// A csr matrix, and what an inspection found of it or of its transpose; null: nothing.
 template <class T, class I, class O, space S> struct inspected_csr {
   csr_view<const T, I, O, S> a;
-  const multiply_inspection<T, I, O, S>* found = nullptr;
+  const multiply_inspection<T, I, O, S>* inspection = nullptr;
 };
 } // namespace detail
 
@@ -112,11 +112,11 @@ void multiply_columns(const context<S>& ctx, const operation_info_t* info,
                       const matrix_operand<T, I, O, S>& a, T alpha, dense_view<const T, S> x,
                       T beta, dense_view<const T, S> z, dense_view<T, S> y) {
   using inspected = inspected_csr<T, I, O, S>;
-  const auto* found = find_inspection<T, I, O, S>(info, a);
-  if (!a.transposed) return multiply_format(ctx, alpha, inspected{a.a, found}, x, beta, z, y);
-  if (found != nullptr) {
-    const auto t = found->transpose_of(ctx, a.a.values().data());
-    return multiply_format(ctx, alpha, inspected{t.a, found}, x, beta, z, y);
+  const auto* inspection = find_inspection<T, I, O, S>(info, a);
+  if (!a.transposed) return multiply_format(ctx, alpha, inspected{a.a, inspection}, x, beta, z, y);
+  if (inspection != nullptr) {
+    const auto t = inspection->transpose_of(ctx, a.a.values().data());
+    return multiply_format(ctx, alpha, inspected{t.a, inspection}, x, beta, z, y);
   }
   if constexpr (S == space::host)
     if (are_vectors(x, beta, z, y))

@@ -32,7 +32,7 @@ struct measured_run {
 };
 struct measured_matrix {
   std::string name;
-  spmv_features found;
+  spmv_features features;
   type_widths widths;
   std::vector<measured_run> runs; ///< CSR first
 };

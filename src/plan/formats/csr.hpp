@@ -51,16 +51,16 @@ struct csr_format : csr_ordered_format {
   /// It looks at arrays that others own.
   template <class T, class I, class O, space S> struct matrix {
     csr_view<const T, I, O, S> a;
-    multiply_inspection<T, I, O, S> found;
-    [[nodiscard]] std::size_t bytes() const { return found.bytes(); }
-    detail::inspected_csr<T, I, O, S> view() const { return {a, &found}; }
+    multiply_inspection<T, I, O, S> inspection;
+    [[nodiscard]] std::size_t bytes() const { return inspection.bytes(); }
+    detail::inspected_csr<T, I, O, S> view() const { return {a, &inspection}; }
   };
   template <class T, class I, class O, space S>
   static matrix<T, I, O, S> make(const context<S>& ctx, csr_view<const T, I, O, S> a,
                                  const plan_options&) {
     matrix<T, I, O, S> m{a, {}};
-    m.found.nnz = a.size();
-    detail::inspect_csr<T, I, O, S>(ctx, a, m.found);
+    m.inspection.nnz = a.size();
+    detail::inspect_csr<T, I, O, S>(ctx, a, m.inspection);
     return m;
   }
   /// Values are seen where they are.
@@ -70,7 +70,7 @@ struct csr_format : csr_ordered_format {
   }
   template <class T, class I, class O, space S>
   static std::string_view kernel_of(const matrix<T, I, O, S>& m) {
-    return S == space::host ? "csr_rows" : kernel_name(m.found.kernel.method);
+    return S == space::host ? "csr_rows" : kernel_name(m.inspection.kernel.method);
   }
 };
 
