@@ -97,15 +97,23 @@ using few_on = ::testing::Types<on<E, double, std::int32_t, std::int32_t>,
 template <class E>
 using values_on = ::testing::Types<on<E, float, std::int32_t, std::int32_t>,
                                    on<E, double, std::int32_t, std::int32_t>>;
-template <template <class> class List>
-using on_engines = typename std::conditional_t<has_cuda, join<List<host_engine>, List<cuda_engine>>,
-                                               join<List<host_engine>, ::testing::Types<>>>::type;
+template <template <class> class List, template <class> class DeviceList = List>
+using on_engines =
+    typename std::conditional_t<has_cuda, join<List<host_engine>, DeviceList<cuda_engine>>,
+                                join<List<host_engine>, ::testing::Types<>>>::type;
+/// A quick build, made where no device will run what it has, shows that tests of the cuda engine
+/// compile with two triples.
+#if LACUNA_ALL_DEVICE_TYPES
+template <class E> using all_on_device = all_on<E>;
+#else
+template <class E> using all_on_device = few_on<E>;
+#endif
 } // namespace internal
 
 /// Every type triple on every engine of this build; two of them; float and double alone. A test
 /// that is the only one to run a kernel, or the only one on its shapes, is built for all; what an
 /// operation refuses, leaves alone or does by way of others' kernels, for few.
-using all_configs = internal::on_engines<internal::all_on>;
+using all_configs = internal::on_engines<internal::all_on, internal::all_on_device>;
 using few_configs = internal::on_engines<internal::few_on>;
 using value_configs = internal::on_engines<internal::values_on>;
 
