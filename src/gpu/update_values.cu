@@ -3,9 +3,9 @@
 //
 // A warp fills 32 lanes, each of which has its next entries side by side in CSR but stores one per
 // step. Read lane by lane, every load would touch 32 lines. Where the rows of a slice follow one
-// another in CSR and are short, the warp reads them in one go; elsewhere eight entries of each lane
-// are read by eight threads, four lanes at a time, while the eight before them are stored. Either
-// way they change hands in shared memory.
+// another in CSR and are short, the warp reads them in one go; elsewhere a batch of 8 or 16 entries
+// of each lane is read by as many threads, four lanes or two at a time, while the batch before it
+// is stored. Either way they change hands in shared memory.
 #include <lacuna/format/ell_csr.hpp>
 
 #include "plan/value_map.hpp"
@@ -17,8 +17,6 @@ namespace lacuna::detail::gpu {
 namespace {
 
 constexpr unsigned all_lanes = 0xffffffffu;
-constexpr int batch = 8;           // entries of a lane that are read at once
-constexpr int pitch = batch + 1;   // odd, so that lanes reading their own do not share banks
 constexpr int warps_per_block = 8; // 34 KB of shared memory in double
 constexpr int whole = 512;         // entries of a slice that is read in one go, 16 loads in flight
 
@@ -26,7 +24,11 @@ constexpr int whole = 512;         // entries of a slice that is read in one go,
 /// banks.
 __device__ constexpr int padded(int k) { return k + (k >> 4); }
 constexpr int buffer_size = whole + (whole >> 4);
-static_assert(buffer_size >= 32 * pitch);
+/// Where a lane's batch begins: odd, so that lanes reading their own do not share banks.
+constexpr int pitch_of(int batch) { return batch + 1; }
+/// A batch of 16 wants steps enough: longer reads, but fewer warps at a time.
+constexpr std::int64_t steps_for_16 = 24; // of a slice; H200: 0.85 of the time on rows of 80
+static_assert(buffer_size >= 32 * pitch_of(16));
 
 /// Values by CSR's order, or by a map.
 template <class T, class O> struct value_source {
@@ -40,12 +42,13 @@ template <class T, class O> struct value_source {
 /// Fills `steps` steps of 32 lanes. The calling lane's entries are at, at + 2^log, … below end;
 /// mask(k) tells which lanes have one in step k, and the lane's place in it is to[k * to_stride].
 /// Places without an entry get 0. All lanes of a warp call it; `buffer` is the warp's own.
-template <class T, class O, class Mask>
+template <int batch, class T, class O, class Mask>
 __device__ void fill_steps(const value_source<T, O>& value, std::int64_t at, std::int64_t end,
                            int log, std::int64_t steps, const Mask& mask, T* to,
                            std::int64_t to_stride, T* buffer) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  T read[batch] = {}; // entries of the next batch: four lanes' in each
+  constexpr int pitch = pitch_of(batch), log_batch = batch == 8 ? 3 : 4;
+  T read[batch] = {}; // entries of the next batch: 32 / batch lanes' in each
   unsigned mine = 0;  // bit u: this lane has an entry in step u of the batch
   int count = 0;      // entries of this lane in the batch
   const auto look_ahead = [&](std::int64_t k) {
@@ -55,7 +58,7 @@ __device__ void fill_steps(const value_source<T, O>& value, std::int64_t at, std
       if (k + u < steps) mine |= (mask(k + u) >> lane & 1u) << u;
     const std::int64_t left = at < end ? ((end - at - 1) >> log) + 1 : 0;
     count = static_cast<int>(min(static_cast<std::int64_t>(__popc(mine)), left));
-    if (log >= 3) { // eight lanes and more of a row already read side by side
+    if (log >= log_batch) { // so many lanes of a row already read side by side
 #pragma unroll
       for (int u = 0; u < batch; ++u)
         if (u < count) read[u] = value(at + (static_cast<std::int64_t>(u) << log));
@@ -75,8 +78,8 @@ __device__ void fill_steps(const value_source<T, O>& value, std::int64_t at, std
     const int entries = count;
 #pragma unroll
     for (int j = 0; j < batch; ++j)
-      buffer[log >= 3 ? lane * pitch + j
-                      : (j * (32 / batch) + lane / batch) * pitch + lane % batch] = read[j];
+      buffer[log >= log_batch ? lane * pitch + j
+                              : (j * (32 / batch) + lane / batch) * pitch + lane % batch] = read[j];
     __syncwarp();
     at += static_cast<std::int64_t>(entries) << log;
     if (k + batch < steps) look_ahead(k + batch);
@@ -125,7 +128,7 @@ __device__ void fill_short_steps(const value_source<T, O>& value, std::int64_t b
   }
 }
 
-template <class T, class I, class O>
+template <int batch, class T, class I, class O>
 __global__ void __launch_bounds__(32 * warps_per_block)
     fill_ell_csr_kernel(const ell_csr_view<T, I, space::device> to, const O* rowptr,
                         const value_source<T, O> value) {
@@ -172,7 +175,7 @@ __global__ void __launch_bounds__(32 * warps_per_block)
                                 buffer);
     }
   }
-  fill_steps(value, at, end, log, steps, mask, first, slice_lanes, buffer);
+  fill_steps<batch>(value, at, end, log, steps, mask, first, slice_lanes, buffer);
 }
 
 /// Blocks that have at least `warps` warps.
@@ -205,9 +208,11 @@ void place_in_ell_csr(const device_context& ctx, vector_view<const O, space::dev
                       ell_csr_view<T, I, space::device> to) {
   const device_guard guard(ctx.device());
   if (to.slice_count() == 0) return;
-  fill_ell_csr_kernel<T, I, O>
-      <<<blocks_of_warps(to.slice_count()), 32 * warps_per_block, 0, ctx.stream()>>>(
-          to, rowptr.data(), {values.data(), from});
+  auto* const kernel = to.steps().size() < steps_for_16 * to.slice_count()
+                           ? fill_ell_csr_kernel<8, T, I, O>
+                           : fill_ell_csr_kernel<16, T, I, O>;
+  kernel<<<blocks_of_warps(to.slice_count()), 32 * warps_per_block, 0, ctx.stream()>>>(
+      to, rowptr.data(), {values.data(), from});
   check_launch("fill_ell_csr_kernel");
 }
 
