@@ -18,7 +18,7 @@ if(NOT LACUNA_CUDA STREQUAL "OFF")
     enable_language(CUDA)
     # nvcc's -O is for the host part of device sources, which launches; kernels are optimised anyway.
     string(REPLACE -O3 -O1 CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
-    if(LACUNA_QUICK_BUILD)
+    if(LACUNA_QUICK_BUILD AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13) # which knows how
       add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
     endif()
     find_package(CUDAToolkit REQUIRED)

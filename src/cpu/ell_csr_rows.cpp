@@ -29,10 +29,9 @@ template <class O> struct row_classes {
 /// Calls f(row, pieces of it) for the long rows.
 template <class O, class F> void for_each_long_row(const row_classes<O>& lengths, F&& f) {
   for (std::int64_t row = 0; row < lengths.rows(); ++row) {
-    if (!lengths.is_long(row)) continue;
-    const std::int64_t entries = lengths.length(row);
-    const std::int64_t length = detail::piece_length(entries, lengths.options.piece);
-    f(row, (entries + length - 1) / length);
+    const ell_csr_options& o = lengths.options;
+    const std::int64_t pieces = detail::piece_count(lengths.length(row), o.long_row, o.piece);
+    if (pieces > 0) f(row, pieces);
   }
 }
 
