@@ -11,7 +11,8 @@ namespace lacuna::detail::cpu {
 namespace {
 
 constexpr int shares_per_thread = 16;
-constexpr std::int64_t step_grain = 512; // steps for one more thread
+constexpr std::int64_t thread_steps = 256; // for one more thread
+constexpr std::int64_t share_steps = 1024; // that a share has at least, where there are several
 
 /// First slice of a share: the one where its part of all steps begins.
 inline std::int64_t first_slice(vector_view<const ell_slice> slices, std::int64_t begin, int part,
@@ -32,8 +33,11 @@ void multiply_vector(const host_context& ctx, const slice_arguments<T, I>& p,
   const auto& kernels = best_slice_kernels<T, I>();
   const std::int64_t pieces = p.pieces;
   const int threads =
-      static_cast<int>(std::clamp<std::int64_t>(a.steps().size() / step_grain, 1, ctx.threads()));
-  const int parts = threads == 1 ? 1 : threads * shares_per_thread;
+      static_cast<int>(std::clamp<std::int64_t>(a.steps().size() / thread_steps, 1, ctx.threads()));
+  const int parts =
+      threads == 1 ? 1
+                   : threads * static_cast<int>(std::clamp<std::int64_t>(
+                                   a.steps().size() / threads / share_steps, 1, shares_per_thread));
   for_each_dynamic(threads, parts, [&](int part) {
     for (std::int64_t s = part_begin(pieces, part, parts); s < part_begin(pieces, part + 1, parts);
          ++s)

@@ -44,7 +44,7 @@ public:
     planning::offer_to to{f, w, machine, hints, {}, 0};
     to.csr_kernel = planning::csr_format::predicted_kernel(f, w, machine);
     to.csr_seconds =
-        machine.of(to.csr_kernel).seconds(planning::csr_format::work(f, w, to.csr_kernel));
+        machine.of(to.csr_kernel).seconds(planning::csr_format::work(f, w, machine, to.csr_kernel));
     for (const format_row& row : planning::format_table())
       if (is_csr(row.name) || hints.format.empty() || hints.format == row.name)
         row.offer(to, decision_.candidates);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "plan/format.hpp"
 
@@ -42,10 +43,35 @@ inline double csr_bytes(const spmv_features& f, const type_widths& w) {
   return as_double(f.entries) * as_double(w.value + w.index) +
          as_double(f.rows + 1) * as_double(w.offset);
 }
+/// Deviation of the lengths of rows of less than 256 entries.
+inline double usual_deviation(const spmv_features& f) {
+  const double mean = f.row_length.mean, deviation = f.row_length.deviation;
+  double rows = as_double(f.rows), entries = as_double(f.entries);
+  double squares = deviation * deviation * rows;
+  for (std::size_t k = 9; k < f.length_histogram.size(); ++k) {
+    const double off = ratio(f.entries_by_length[k], f.length_histogram[k]) - mean;
+    squares -= as_double(f.length_histogram[k]) * off * off;
+    rows -= as_double(f.length_histogram[k]);
+    entries -= as_double(f.entries_by_length[k]);
+  }
+  if (rows <= 0) return 0;
+  const double off = entries / rows - mean;
+  return std::sqrt(std::max(0.0, squares / rows - off * off));
+}
+/// Rows by what their ends cost a host that goes from row to row. Where the next length cannot be
+/// foreseen the row begins late, and what it misses of x is waited for, not overlapped.
+inline double rows_with_ends(const spmv_features& f, double gather) {
+  // Short rows have a branch for each entry, longer ones for each vector.
+  const double unlike = usual_deviation(f) / (f.row_length.mean < 8 ? 0.8 : 2.0);
+  const double misses = gather / (32 * std::max(1.0, as_double(f.rows)));
+  return as_double(f.rows) * (1 + 2 * std::min(1.0, unlike) * (1 + std::min(1.0, misses)));
+}
 /// A product that reads the matrix in the order of CSR's entries.
-inline spmv_work csr_work(const spmv_features& f, const type_widths& w, double matrix_bytes) {
-  return {matrix_bytes + vector_bytes(f, w), scattered(f, w, sectors_by_entry(f)),
-          as_double(f.rows), as_double(f.entries)};
+inline spmv_work csr_work(const spmv_features& f, const type_widths& w, double matrix_bytes,
+                          const spmv_machine& machine) {
+  const double gather = scattered(f, w, sectors_by_entry(f));
+  return {matrix_bytes + vector_bytes(f, w), gather,
+          machine.device ? as_double(f.rows) : rows_with_ends(f, gather), as_double(f.entries)};
 }
 
 /// Rows of `threshold` entries or more, as far as the histogram tells.

@@ -36,8 +36,9 @@ struct bsr_format : csr_ordered_format {
     const double blocks = as_double(f.entries) / (b * b);
     const double bytes = as_double(f.entries * to.w.value) + blocks * as_double(to.w.index) +
                          as_double(f.rows / b + 1) * as_double(to.w.offset);
-    spmv_work work = csr_work(f, to.w, bytes);
+    spmv_work work = csr_work(f, to.w, bytes, to.machine);
     work.gather /= b * b; // a part of x is read once per block
+    work.rows = as_double(f.rows);
     work.entries = blocks;
     out.push_back(to.candidate(
         name, "bsr", bytes, work,

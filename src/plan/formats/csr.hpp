@@ -10,7 +10,7 @@ struct csr_format : csr_ordered_format {
   static constexpr kernel_costs kernels[] = {
       {"csr_rows", // a few lanes per row; on a host, all of CSR
        {1.90e-6, 0.204e-12, 0.141e-12, 2.46e-12, 0, 0},
-       {0.56e-6, 1.96e-12, 11.4e-12, 0.70e-9, 0.189e-9, 0}},
+       {0.56e-6, 1.96e-12, 11.4e-12, 0.60e-9, 0.189e-9, 0}},
       {"csr_tiles", {5.06e-6, 0.210e-12, 0.141e-12, 1.97e-12, 0.845e-12, 0}, {}}, // of whole rows
       {"csr_split", {8.55e-6, 0.347e-12, 0.141e-12, 0, 0.650e-12, 0}, {}}};       // rows are cut
   static constexpr bool looks_at_features = false;
@@ -31,10 +31,11 @@ struct csr_format : csr_ordered_format {
         choose_spmv_kernel(f.rows, f.row_length, static_cast<std::size_t>(w.value), machine.workers)
             .method);
   }
-  static spmv_work work(const spmv_features& f, const type_widths& w, std::string_view kernel) {
-    spmv_work work = csr_work(f, w, csr_bytes(f, w));
-    // Where a row ends is foreseen if rows are alike.
-    if (kernel == "csr_rows")
+  static spmv_work work(const spmv_features& f, const type_widths& w, const spmv_machine& machine,
+                        std::string_view kernel) {
+    spmv_work work = csr_work(f, w, csr_bytes(f, w), machine);
+    // The lanes of a warp wait for its longest row.
+    if (machine.device && kernel == "csr_rows")
       work.rows *= 1 + std::min(1.0, f.row_length.deviation / std::max(1.0, f.row_length.mean));
     return work;
   }
@@ -45,7 +46,7 @@ struct csr_format : csr_ordered_format {
         : to.csr_kernel == "csr_tiles" ? "rows differ but none is long: tiles of whole rows"
                                        : "rows differ and some are long: tiles that cut rows";
     out.push_back(to.candidate(name, to.csr_kernel, csr_bytes(to.f, to.w),
-                               work(to.f, to.w, to.csr_kernel), why));
+                               work(to.f, to.w, to.machine, to.csr_kernel), why));
   }
 
   /// It looks at arrays that others own.

@@ -52,7 +52,7 @@ struct csr_k_format : csr_ordered_format {
   static constexpr kernel_costs kernels[] = {
       {"csr_k",
        {4.06e-6, 0.198e-12, 0.141e-12, 0.818e-12, 1.14e-12, 5},
-       {1.4e-6, 1.96e-12, 11.4e-12, 0.70e-9, 0.189e-9, 3}}};
+       {1.4e-6, 1.96e-12, 11.4e-12, 0.60e-9, 0.189e-9, 3}}};
   /// The model's regression, and which table of factors follows it: that of cpu(), volta(),
   /// ampere(), hopper().
   static constexpr tuned_number numbers[] = {{"csr_k_a_ssr", 0, 32, 8},
@@ -90,7 +90,7 @@ struct csr_k_format : csr_ordered_format {
   static plan_candidate candidate(const offer_to& to) {
     const spmv_features& f = to.f;
     const double bytes = csr_bytes(f, to.w) + as_double(f.rows) / 64 * as_double(to.w.index);
-    plan_candidate c = to.candidate(name, "csr_k", bytes, csr_work(f, to.w, bytes),
+    plan_candidate c = to.candidate(name, "csr_k", bytes, csr_work(f, to.w, bytes, to.machine),
                                     "super-rows keep a thread's rows together");
     const int k = levels(to.machine);
     const double mean = ratio(f.entries, f.rows);
@@ -109,7 +109,7 @@ struct csr_k_format : csr_ordered_format {
     const spmv_features& f = to.f;
     const double bytes = csr_bytes(f, to.w) + as_double(f.rows) / 64 * as_double(to.w.index) +
                          2 * as_double(f.rows * (to.w.index + to.w.value));
-    spmv_work work = csr_work(f, to.w, csr_bytes(f, to.w));
+    spmv_work work = csr_work(f, to.w, csr_bytes(f, to.w), to.machine);
     work.gather *= 0.25;
     work.stream += 6 * as_double(f.rows * to.w.value);
     plan_candidate c =

@@ -19,13 +19,13 @@ struct ell_csr_format : csr_ordered_format {
        {1.0e-6, 1.18e-12, 11.4e-12, 0.281e-9, 0.161e-9, 16}},
       {"ell_even", // rows in order, slices of one width
        {4.96e-6, 0.0898e-12, 0.141e-12, 0.299e-12, 1.14e-12, 10},
-       {3.6e-6, 0, 11.4e-12, 0.224e-9, 0.207e-9, 13}},
+       {2.0e-6, 0, 11.4e-12, 0.224e-9, 0.207e-9, 13}},
       {"ell_slices", // rows in order, slices of several widths
        {4.83e-6, 0.111e-12, 0.141e-12, 0, 0.975e-12, 14},
        {1.0e-6, 5.42e-12, 11.4e-12, 0.250e-9, 0.120e-9, 25}},
       {"ell_sorted", // rows by length, long rows in pieces
        {2.68e-6, 0.113e-12, 0.141e-12, 8.80e-12, 0.412e-12, 18},
-       {4.0e-6, 18.3e-12, 11.4e-12, 1.09e-9, 0.100e-9, 18}}};
+       {6.0e-6, 5.0e-12, 7.0e-12, 1.30e-9, 0.170e-9, 18}}};
 
   static constexpr double pieces_tried[] = {512, 1024, 2048, 4096, 8192};
   static constexpr double few_rows_tried[] = {0, 256, 512, 1024, 2048, 4096};

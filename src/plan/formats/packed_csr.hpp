@@ -29,7 +29,7 @@ struct packed_csr_format : csr_ordered_format {
     if (to.csr_kernel != "csr_rows" && !to.asks_for(name)) return;
     const double matrix = bytes(to.f, to.w);
     out.push_back(to.candidate(
-        name, "packed_csr", matrix, csr_work(to.f, to.w, matrix),
+        name, "packed_csr", matrix, csr_work(to.f, to.w, matrix, to.machine),
         "neighbouring entries have columns near each other, so these fit 8 or 16 bits"));
   }
 
