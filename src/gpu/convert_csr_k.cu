@@ -11,9 +11,9 @@ namespace {
 
 /// Entries in a piece of a long row, a warp's work: enough to repay its start. Rows beyond 2^22
 /// entries get longer pieces, at most 4096: one warp adds their sums up.
-constexpr std::int64_t piece_entries = 1024;
+constexpr std::int64_t least_piece_length = 1024;
 __device__ inline std::int64_t piece_length(std::int64_t entries) {
-  return piece_entries * ((entries + (std::int64_t{1} << 22) - 1) >> 22);
+  return least_piece_length * ((entries + (std::int64_t{1} << 22) - 1) >> 22);
 }
 
 /// 0, size, 2 size, … and count.

@@ -11,19 +11,19 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-constexpr unsigned all_lanes = 0xffffffffu;
-
-template <class I> __device__ I warp_min(I v) {
+/// Over a full warp, where columns have 32 bits by one instruction.
+template <class I> __device__ I least_of_warp(I column) {
   if constexpr (sizeof(I) == 4) {
-    return __reduce_min_sync(all_lanes, v);
+    return __reduce_min_sync(whole_warp, column);
   } else {
 #pragma unroll
-    for (int step = 16; step > 0; step /= 2) v = min(v, __shfl_xor_sync(all_lanes, v, step));
-    return v;
+    for (int step = 16; step > 0; step /= 2)
+      column = min(column, __shfl_xor_sync(whole_warp, column, step));
+    return column;
   }
 }
-template <class I> __device__ I warp_max(I v) {
-  return static_cast<I>(~warp_min(static_cast<I>(~v)));
+template <class I> __device__ I largest_of_warp(I column) {
+  return static_cast<I>(~least_of_warp(static_cast<I>(~column)));
 }
 
 template <class T, class I, class O> struct walk_arguments {
@@ -86,13 +86,13 @@ __global__ void measure_slices_kernel(const walk_arguments<T, I, O> p, measured_
 
   detail::slice_widths widths;
   I spread = 0; // of one lane's steps from the base; their maximum is taken at the end
-  for (lane_walk walk = whole; __any_sync(all_lanes, walk.has()); walk.at += stride) {
+  for (lane_walk walk = whole; __any_sync(whole_warp, walk.has()); walk.at += stride) {
     const I column = walk.has() ? p.colind[walk.at] : none;
-    const I base = warp_min(column);
+    const I base = least_of_warp(column);
     if (walk.has()) spread = max(spread, column - base);
     ++widths.plain_steps;
   }
-  const packing kind = detail::packing_for(warp_max(spread));
+  const packing kind = detail::packing_for(largest_of_warp(spread));
   widths.plain_kind = static_cast<std::int64_t>(kind);
   const auto bytes = [](packing k) { return detail::step_bytes(k, sizeof(T), sizeof(I)); };
   const std::int64_t most = widths.plain_steps * bytes(kind);
@@ -102,9 +102,9 @@ __global__ void measure_slices_kernel(const walk_arguments<T, I, O> p, measured_
     I next = walk.has() ? p.colind[walk.at] : none; // the next column, minus the lane
     if (walk.has()) next -= lane;
     while (!done && widths.diagonals * bytes(packing::diagonal) < most) {
-      done = !__any_sync(all_lanes, walk.has());
+      done = !__any_sync(whole_warp, walk.has());
       if (done) break;
-      if (next == warp_min(next) && walk.has()) {
+      if (next == least_of_warp(next) && walk.has()) {
         ++walk.at;
         next = walk.has() ? p.colind[walk.at] - lane : none;
       }
@@ -138,9 +138,9 @@ __global__ void fill_slices_kernel(const walk_arguments<T, I, O> p, const ell_sl
   lane_walk walk(p, slice, lane);
   for (std::int64_t k = header.step; k < end; ++k) {
     const I next = walk.has() ? p.colind[walk.at] - (diagonal ? lane : 0) : none;
-    const I base = warp_min(next);
+    const I base = least_of_warp(next);
     const bool on = walk.has() && (!diagonal || next == base);
-    const unsigned mask = __ballot_sync(all_lanes, on);
+    const unsigned mask = __ballot_sync(whole_warp, on);
     // Without an entry it is a step that was added to make slices even.
     if (lane == 0) steps[k] = {mask == 0 ? I{0} : base, mask};
     values[slice_lanes * k + lane] = on ? load_once(p.values + walk.at) : T{0};

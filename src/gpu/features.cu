@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "gpu/parts/cuda.cuh"
+#include "gpu/parts/load.cuh"
 #include "plan/feature_sums.hpp"
 
 namespace lacuna::detail::gpu {
@@ -11,7 +12,6 @@ namespace {
 using detail::feature_sums;
 using detail::hit_counts;
 
-constexpr unsigned all_lanes = 0xffffffffu;
 constexpr int block_warps = block_threads / 32;
 static_assert(spmv_features::group_rows == 32, "one row per lane");
 
@@ -42,21 +42,12 @@ __device__ std::int64_t put_if(std::int64_t* p, std::int64_t expected, std::int6
                                              static_cast<unsigned long long>(value)));
 }
 
-/// Over a full warp; every lane gets the same result.
-template <class V, class Op> __device__ V warp_reduce(V value, Op op) {
+/// Over a full warp, the same in every lane.
+template <class I> __device__ I warp_min(I least) {
 #pragma unroll
   for (int step = 16; step > 0; step /= 2)
-    value = op(value, __shfl_xor_sync(all_lanes, value, step));
-  return value;
-}
-template <class V> __device__ V warp_sum(V value) {
-  return warp_reduce(value, [](V a, V b) { return a + b; });
-}
-template <class V> __device__ V warp_min(V value) {
-  return warp_reduce(value, [](V a, V b) { return b < a ? b : a; });
-}
-template <class V> __device__ V warp_max(V value) {
-  return warp_reduce(value, [](V a, V b) { return a < b ? b : a; });
+    if (const I other = __shfl_xor_sync(whole_warp, least, step); other < least) least = other;
+  return least;
 }
 
 /// Bits of a number that is not negative.
@@ -99,9 +90,9 @@ __global__ void __launch_bounds__(block_threads)
     squares_high += detail::high_half(square);
 
     const int own = bit_width(length);
-    for (unsigned left = __ballot_sync(all_lanes, inside); left != 0;) {
-      const int k = __shfl_sync(all_lanes, own, __ffs(left) - 1);
-      const unsigned same = __ballot_sync(all_lanes, inside && own == k);
+    for (unsigned left = __ballot_sync(whole_warp, inside); left != 0;) {
+      const int k = __shfl_sync(whole_warp, own, __ffs(left) - 1);
+      const unsigned same = __ballot_sync(whole_warp, inside && own == k);
       const O entries = warp_sum(inside && own == k ? length : O{0});
       if (lane == k % 32) {
         (k < 32 ? rows_low : rows_high) += __popc(same);
@@ -182,7 +173,7 @@ template <class I, class O> struct row_group {
       int end = cut;
 #pragma unroll
       for (int step = 1; step < 32; step *= 2) {
-        const int before = __shfl_up_sync(all_lanes, end, step);
+        const int before = __shfl_up_sync(whole_warp, end, step);
         if (thread >= step) end += before;
       }
       first[thread] = from;
@@ -198,9 +189,9 @@ template <class I, class O> struct row_group {
 /// How many different sectors the active lanes of a warp touch, in every lane.
 template <int sector_columns, class I> __device__ int count_sectors(bool active, I column) {
   const I sector = active ? column / sector_columns : I{-1};
-  const unsigned same = __match_any_sync(all_lanes, sector);
+  const unsigned same = __match_any_sync(whole_warp, sector);
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  return __popc(__ballot_sync(all_lanes, active && lane == __ffs(same) - 1));
+  return __popc(__ballot_sync(whole_warp, active && lane == __ffs(same) - 1));
 }
 /// Largest minus smallest column of the active lanes, of which there is one at least.
 template <class I> __device__ std::int64_t column_span(bool active, I least, I most) {
@@ -218,12 +209,12 @@ __device__ void add_steps(row_group<I, O>& group, const I* colind) {
   for (int j = warp; j < group.steps; j += block_warps) {
     const bool active = j < length;
     const I column = active ? row[j] : I{0};
-    const I above = __shfl_up_sync(all_lanes, column, 1);
+    const I above = __shfl_up_sync(whole_warp, column, 1);
     differs |= active && j < before && column != above;
     sectors += count_sectors<sector_columns>(active, column);
     width = max(width, detail::width_class(column_span(active, column, column)));
   }
-  const unsigned differ = __ballot_sync(all_lanes, differs);
+  const unsigned differ = __ballot_sync(whole_warp, differs);
   if (lane != 0) return;
   atomicAdd(&group.sectors_by_row_lane, sectors);
   atomicMax(&group.width, width);
@@ -234,7 +225,7 @@ __device__ void add_steps(row_group<I, O>& group, const I* colind) {
 template <class I, class O>
 __device__ void add_diagonals(row_group<I, O>& group, bool active, I diagonal) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int known = __shfl_sync(all_lanes, lane == 0 ? atomicAdd(&group.diagonals, 0) : 0, 0);
+  const int known = __shfl_sync(whole_warp, lane == 0 ? atomicAdd(&group.diagonals, 0) : 0, 0);
   if (known >= detail::most_diagonals(group.steps)) return;
   bool added = false;
   if (active) {
@@ -247,7 +238,7 @@ __device__ void add_diagonals(row_group<I, O>& group, bool active, I diagonal) {
     }
     added = occupant == none;
   }
-  const unsigned all_added = __ballot_sync(all_lanes, added);
+  const unsigned all_added = __ballot_sync(whole_warp, added);
   if (lane == 0) atomicAdd(&group.diagonals, __popc(all_added));
 }
 
@@ -298,7 +289,7 @@ __global__ void __launch_bounds__(block_threads)
   const bool twin = thread > 0 && group.whole_length[thread] > 0 &&
                     group.whole_length[thread] == group.whole_length[thread - 1] &&
                     (group.differs >> thread & 1) == 0;
-  const int twins = __popc(__ballot_sync(all_lanes, twin));
+  const int twins = __popc(__ballot_sync(whole_warp, twin));
   if (thread != 0) return;
   add(f.sampled_entries, group.begin[32]);
   add(group.width == 0 ? f.steps_8 : group.width == 1 ? f.steps_16 : f.steps_full, group.steps);
@@ -321,7 +312,7 @@ __global__ void __launch_bounds__(block_threads)
   const std::int64_t m = thread_index();
   const I column = m < sample.size ? colind[sample.place(m)] : I{-1};
   // One lane adds for all lanes that hit the same column: fewer atomics on columns with many hits.
-  const unsigned same = __match_any_sync(all_lanes, column);
+  const unsigned same = __match_any_sync(whole_warp, column);
   if (column < 0 || static_cast<int>(threadIdx.x) % 32 != __ffs(same) - 1) return;
   auto slot = static_cast<std::int64_t>(detail::slot_of(column, slots));
   I occupant = put_if(columns + slot, I{-1}, column);

@@ -7,26 +7,26 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-constexpr int entries_of_thread = 8;
-constexpr std::int64_t tile_entries = std::int64_t{block_threads} * entries_of_thread;
+constexpr int thread_gathers = 8;
+constexpr std::int64_t block_gathers = std::int64_t{block_threads} * thread_gathers;
 
 /// Eight entries of a thread are on their way before the first is written.
 template <class T, class O>
 __global__ void __launch_bounds__(block_threads)
     gather_values_kernel(const T* __restrict__ values, const O* __restrict__ from, std::int64_t n,
                          T* __restrict__ to) {
-  const std::int64_t begin = blockIdx.x * tile_entries + threadIdx.x;
-  O at[entries_of_thread];
-  T value[entries_of_thread];
+  const std::int64_t begin = blockIdx.x * block_gathers + threadIdx.x;
+  O at[thread_gathers];
+  T value[thread_gathers];
 #pragma unroll
-  for (int u = 0; u < entries_of_thread; ++u) {
+  for (int u = 0; u < thread_gathers; ++u) {
     const std::int64_t k = begin + u * block_threads;
     at[u] = k < n ? from[k] : O{0};
   }
 #pragma unroll
-  for (int u = 0; u < entries_of_thread; ++u) value[u] = values[at[u]];
+  for (int u = 0; u < thread_gathers; ++u) value[u] = values[at[u]];
 #pragma unroll
-  for (int u = 0; u < entries_of_thread; ++u)
+  for (int u = 0; u < thread_gathers; ++u)
     if (const std::int64_t k = begin + u * block_threads; k < n) to[k] = value[u];
 }
 
@@ -62,9 +62,9 @@ void gather_values(const device_context& ctx, const T* values,
                    vector_view<const O, space::device> from, T* to) {
   if (from.empty()) return;
   const device_guard guard(ctx.device());
-  const auto tiles = static_cast<unsigned>((from.size() + tile_entries - 1) / tile_entries);
-  gather_values_kernel<<<tiles, block_threads, 0, ctx.stream()>>>(values, from.data(), from.size(),
-                                                                  to);
+  const auto blocks = static_cast<unsigned>((from.size() + block_gathers - 1) / block_gathers);
+  gather_values_kernel<<<blocks, block_threads, 0, ctx.stream()>>>(values, from.data(), from.size(),
+                                                                   to);
   check_launch("gather_values_kernel");
 }
 

@@ -11,8 +11,6 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-constexpr unsigned all_lanes = 0xffffffff;
-
 template <class T, class I> struct block_multiply_arguments {
   read_offsets rowptr;
   const I* colind;
@@ -73,10 +71,10 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
     for (int j = 0; j < vectors; ++j) {
       // Column after column of a block, block after block.
-      T sum = __shfl_sync(all_lanes, sums[pass][j], r);
+      T sum = __shfl_sync(whole_warp, sums[pass][j], r);
 #pragma unroll
       for (int of = 1; of < deal::blocks * b; ++of)
-        sum += __shfl_sync(all_lanes, sums[pass][j], of / b * places + of % b * deal::rows + r);
+        sum += __shfl_sync(whole_warp, sums[pass][j], of / b * places + of % b * deal::rows + r);
       const std::int64_t row = i * b + pass * deal::rows + r;
       if (lane >= deal::rows || pass * deal::rows + r >= b || row >= p.rows || j >= p.vectors)
         continue;

@@ -39,10 +39,10 @@ struct diagonal_columns {
   explicit __device__ diagonal_columns(const unsigned char*) {}
   __device__ int operator()(int, int lane) const { return lane; }
 };
-template <class D> struct packed_columns {
+template <class D> struct stored_columns {
   static constexpr int step_bytes = slice_lanes * sizeof(D);
   const D* first;
-  explicit __device__ packed_columns(const unsigned char* p)
+  explicit __device__ stored_columns(const unsigned char* p)
       : first(reinterpret_cast<const D*>(p)) {}
   __device__ D operator()(int step, int lane) const {
     return load_once(first + step * slice_lanes + lane);
@@ -197,13 +197,13 @@ __device__ T sum_long_slice(const slice_arguments<T, I>& p, const T* x, step_hea
   case packing::diagonal:
     return sum_long_steps<diagonal_columns, strided>(p, x, heads, slice.step, end, packed);
   case packing::bits8:
-    return sum_long_steps<packed_columns<std::uint8_t>, strided>(p, x, heads, slice.step, end,
+    return sum_long_steps<stored_columns<std::uint8_t>, strided>(p, x, heads, slice.step, end,
                                                                  packed);
   case packing::bits16:
-    return sum_long_steps<packed_columns<std::uint16_t>, strided>(p, x, heads, slice.step, end,
+    return sum_long_steps<stored_columns<std::uint16_t>, strided>(p, x, heads, slice.step, end,
                                                                   packed);
   default:
-    return sum_long_steps<packed_columns<std::make_unsigned_t<I>>, strided>(p, x, heads, slice.step,
+    return sum_long_steps<stored_columns<std::make_unsigned_t<I>>, strided>(p, x, heads, slice.step,
                                                                             end, packed);
   }
 }
@@ -422,11 +422,11 @@ void multiply_even(const device_context& ctx, const slice_arguments<T, I>& p, ev
   }
   switch (even.kind) {
   case packing::diagonal: return launch_even<diagonal_columns>(ctx, p, width);
-  case packing::bits8: return launch_even<packed_columns<std::uint8_t>>(ctx, p, width);
-  case packing::bits16: return launch_even<packed_columns<std::uint16_t>>(ctx, p, width);
+  case packing::bits8: return launch_even<stored_columns<std::uint8_t>>(ctx, p, width);
+  case packing::bits16: return launch_even<stored_columns<std::uint16_t>>(ctx, p, width);
   case packing::full: break;
   }
-  launch_even<packed_columns<std::make_unsigned_t<I>>>(ctx, p, width);
+  launch_even<stored_columns<std::make_unsigned_t<I>>>(ctx, p, width);
 }
 
 } // namespace

@@ -7,13 +7,6 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-template <class V> __device__ V warp_max(V value) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2)
-    value = max(value, __shfl_xor_sync(0xffffffffu, value, step));
-  return value;
-}
-
 /// Longer rows of A are cut into pieces, one block per piece.
 constexpr int most_entries_of_lanes = 1024;
 constexpr int piece_threads = 512, piece_entries = 4 * piece_threads;
@@ -101,13 +94,13 @@ template <class I> struct long_row {
   unsigned long long products;
   long long low, high;
 };
-struct row_piece {
+struct factor_piece {
   unsigned long_row, number;
 };
 /// Long rows and their pieces, in any order.
 template <class I> struct long_rows {
   long_row<I>* rows;
-  row_piece* pieces;
+  factor_piece* pieces;
 
   __device__ void add(spgemm_counters* counters, std::int64_t row, std::int64_t entries,
                       std::int64_t columns) const {
@@ -180,7 +173,7 @@ __global__ void __launch_bounds__(piece_threads)
   block.clear();
   noted_rows noted;
   for (unsigned i = blockIdx.x; i < counters->pieces; i += gridDim.x) {
-    const row_piece piece = aside.pieces[i];
+    const factor_piece piece = aside.pieces[i];
     long_row<I>& record = aside.rows[piece.long_row];
     const std::int64_t row = record.row, row_begin = f.a_rowptr[row], row_end = f.a_rowptr[row + 1];
     const std::int64_t begin = row_begin + std::int64_t{piece.number} * piece_entries;
@@ -235,7 +228,7 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
     while (lanes < 32 && 2 * lanes * f.rows < a_entries) lanes *= 2;
     const std::int64_t most_long = a_entries / most_entries_of_lanes;
     array<long_row<I>, space::device> rows(ctx, most_long);
-    array<row_piece, space::device> pieces(ctx, most_long + a_entries / piece_entries);
+    array<factor_piece, space::device> pieces(ctx, most_long + a_entries / piece_entries);
     const long_rows<I> aside{rows.data(), pieces.data()};
     analyse_kernel<<<resident_blocks(ctx, f.rows * lanes, 8), block_threads, 0, ctx.stream()>>>(
         f, thresholds, lanes, facts.products.data(), facts.first.data(), facts.last.data(),

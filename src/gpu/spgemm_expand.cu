@@ -67,7 +67,7 @@ struct class_by_products {
 };
 
 /// Notes a row of the list, whose entries begin at firsts[i] of those from `start` on.
-template <class I> struct note_row {
+template <class I> struct note_expanded_row {
   row_list<I> list;
   const std::int64_t* firsts;
   std::int64_t start;
@@ -207,8 +207,9 @@ void expanded_rows<T, I, O>::make_heavy_rows(row_list<I> rows) {
   while (made.next()) {
     require_within_limit(made.columns.bytes() + made.sums.bytes());
     const row_list<I> batch_rows = made.rows();
-    for_each(ctx_, batch_rows.count, "note_row",
-             note_row<I>{batch_rows, made.firsts(), places(), begins_.data(), sizes_.data()});
+    for_each(
+        ctx_, batch_rows.count, "note_expanded_row",
+        note_expanded_row<I>{batch_rows, made.firsts(), places(), begins_.data(), sizes_.data()});
     entries_ += made.columns.size();
     pools_.push_back({std::move(made.columns), std::move(made.sums), places(), batch_rows});
   }

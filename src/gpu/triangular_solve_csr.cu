@@ -1,19 +1,13 @@
 // A warp solves for one column of b, one row after another; its lanes share a row. The plain way:
 // rows that do not depend on each other wait for each other all the same.
 #include "gpu/parts/cuda.cuh"
+#include "gpu/parts/load.cuh"
 #include <lacuna/op/triangular_solve.hpp>
 
 namespace lacuna::detail::gpu {
 namespace {
 
 constexpr int lanes = 32;
-
-/// The same bits in every lane, whatever the timing: pairs at distance 16, 8, … 1.
-template <class T> __device__ T warp_sum(T value) {
-  for (int distance = lanes / 2; distance > 0; distance /= 2)
-    value += __shfl_xor_sync(0xffffffffU, value, distance);
-  return value;
-}
 
 /// One block of a warp per column. x may be b: a row of b is read before that row of x is written.
 template <class T, class I, class O>

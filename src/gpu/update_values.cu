@@ -16,9 +16,8 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-constexpr unsigned all_lanes = 0xffffffffu;
-constexpr int warps_per_block = 8; // 34 KB of shared memory in double
-constexpr int whole = 512;         // entries of a slice that is read in one go, 16 loads in flight
+constexpr int fill_warps = 8; // of a block: 34 KB of shared memory in double
+constexpr int whole = 512;    // entries of a slice that is read in one go, 16 loads in flight
 
 /// Where entry k of a slice is in shared memory: lanes whose entries are 8 or 16 apart do not share
 /// banks.
@@ -67,8 +66,8 @@ __device__ void fill_steps(const value_source<T, O>& value, std::int64_t at, std
 #pragma unroll
     for (int j = 0; j < batch; ++j) {
       const int of = j * (32 / batch) + lane / batch, entry = lane % batch;
-      const std::int64_t first = __shfl_sync(all_lanes, at, of);
-      const int entries = __shfl_sync(all_lanes, count, of);
+      const std::int64_t first = __shfl_sync(whole_warp, at, of);
+      const int entries = __shfl_sync(whole_warp, count, of);
       if (entry < entries) read[j] = value(first + (static_cast<std::int64_t>(entry) << log));
     }
   };
@@ -129,10 +128,10 @@ __device__ void fill_short_steps(const value_source<T, O>& value, std::int64_t b
 }
 
 template <int batch, class T, class I, class O>
-__global__ void __launch_bounds__(32 * warps_per_block)
+__global__ void __launch_bounds__(32 * fill_warps)
     fill_ell_csr_kernel(const ell_csr_view<T, I, space::device> to, const O* rowptr,
                         const value_source<T, O> value) {
-  __shared__ T buffers[warps_per_block][buffer_size];
+  __shared__ T buffers[fill_warps][buffer_size];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t slice = thread_index() / 32;
   if (slice >= to.slice_count()) return;
@@ -167,20 +166,15 @@ __global__ void __launch_bounds__(32 * warps_per_block)
       end = rowptr[row + 1];
     }
     if (log == 0 && to.rows().empty()) {
-      const std::int64_t base = __shfl_sync(all_lanes, at, 0);
-      const unsigned used = __ballot_sync(all_lanes, row >= 0);
-      const std::int64_t total = __shfl_sync(all_lanes, end, 31 - __clz(used)) - base;
+      const std::int64_t base = __shfl_sync(whole_warp, at, 0);
+      const unsigned used = __ballot_sync(whole_warp, row >= 0);
+      const std::int64_t total = __shfl_sync(whole_warp, end, 31 - __clz(used)) - base;
       if (total <= whole)
         return fill_short_steps(value, base, static_cast<int>(total), at, end, steps, mask, first,
                                 buffer);
     }
   }
   fill_steps<batch>(value, at, end, log, steps, mask, first, slice_lanes, buffer);
-}
-
-/// Blocks that have at least `warps` warps.
-unsigned blocks_of_warps(std::int64_t warps) {
-  return static_cast<unsigned>((warps + warps_per_block - 1) / warps_per_block);
 }
 
 } // namespace
@@ -211,8 +205,8 @@ void place_in_ell_csr(const device_context& ctx, vector_view<const O, space::dev
   auto* const kernel = to.steps().size() < steps_for_16 * to.slice_count()
                            ? fill_ell_csr_kernel<8, T, I, O>
                            : fill_ell_csr_kernel<16, T, I, O>;
-  kernel<<<blocks_of_warps(to.slice_count()), 32 * warps_per_block, 0, ctx.stream()>>>(
-      to, rowptr.data(), {values.data(), from});
+  const auto blocks = static_cast<unsigned>((to.slice_count() + fill_warps - 1) / fill_warps);
+  kernel<<<blocks, 32 * fill_warps, 0, ctx.stream()>>>(to, rowptr.data(), {values.data(), from});
   check_launch("fill_ell_csr_kernel");
 }
 

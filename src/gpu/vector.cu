@@ -8,7 +8,7 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-struct add {
+struct plus {
   __device__ double operator()(double a, double b) const { return a + b; }
 };
 /// The larger; NaN if either is.
@@ -34,7 +34,7 @@ template <class T> T dot(const device_context& ctx, device_in<T> x, device_in<T>
       [x = x.data(), y = y.data()] __device__(std::int64_t i) {
         return static_cast<double>(x[i]) * static_cast<double>(y[i]);
       },
-      add{}, 0.0));
+      plus{}, 0.0));
 }
 
 template <class T>
@@ -64,7 +64,7 @@ template <class T> T norm1(const device_context& ctx, device_in<T> x) {
   const device_guard guard(ctx.device());
   return static_cast<T>(reduce<double>(
       ctx, x.size(),
-      [x = x.data()] __device__(std::int64_t i) { return static_cast<double>(abs(x[i])); }, add{},
+      [x = x.data()] __device__(std::int64_t i) { return static_cast<double>(abs(x[i])); }, plus{},
       0.0));
 }
 
@@ -77,7 +77,7 @@ template <class T> T norm2(const device_context& ctx, device_in<T> x) {
           const double scaled = static_cast<double>(x[i]) / by;
           return scaled * scaled;
         },
-        add{}, 0.0);
+        plus{}, 0.0);
   };
   const double squares = sum_of_squares(1);
   // Squares of floats fit a double; those of doubles may not: divide by the largest and repeat.

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "gpu/parts/load.cuh"
+
 namespace lacuna::detail::gpu {
 
 /// Keys are columns, so no key is -1.
@@ -65,8 +67,6 @@ __device__ inline found_slot find_slot(std::int64_t* keys, int shift, std::int64
     slot = (slot + 1) & mask;
   }
 }
-
-constexpr unsigned whole_warp = 0xffffffffu;
 
 /// A warp's lanes in groups of `size`, a power of two. All lanes of the warp must make the same
 /// calls, whatever their groups have left to do: groups that went their own ways would run one

@@ -1,4 +1,4 @@
-// Loads that say what the caches are to do with them, and sums over a warp.
+// Loads that say what the caches are to do with them, sums and maxima over a warp.
 #pragma once
 
 #include <cstdint>
@@ -43,11 +43,20 @@ __device__ inline std::uint64_t load_once(const std::uint64_t* p) {
   return static_cast<std::uint64_t>(load_once(reinterpret_cast<const std::int64_t*>(p)));
 }
 
-/// Sum over a full warp, the same in every lane.
+/// All lanes, for instructions that take a mask of them.
+constexpr unsigned whole_warp = 0xffffffffu;
+
+/// Over a full warp, the same in every lane.
 template <class T> __device__ T warp_sum(T sum) {
 #pragma unroll
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(whole_warp, sum, step);
   return sum;
+}
+template <class T> __device__ T warp_max(T largest) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2)
+    largest = max(largest, __shfl_xor_sync(whole_warp, largest, step));
+  return largest;
 }
 
 } // namespace lacuna::detail::gpu

@@ -1,0 +1,45 @@
+# Half of the time that device sources take goes into headers. Quick builds read them a few times
+# instead of once per source: files in the build folder include several sources each.
+
+# lacuna_deal_out(<groups> <name> <count> <source>...): deals the sources out, one after the other, to
+# <count> files and appends those to the list <groups>.
+function(lacuna_deal_out groups name count)
+  set(next 0)
+  foreach(source IN LISTS ARGN)
+    string(APPEND includes_${next} "#include \"${source}\"\n#undef LACUNA_INSTANTIATE\n")
+    math(EXPR next "(${next} + 1) % ${count}")
+  endforeach()
+  math(EXPR last "${count} - 1")
+  foreach(number RANGE ${last})
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/gpu/${name}_${number}.cu)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${includes_${number}}") # written if it differs
+    list(APPEND ${groups} ${file})
+  endforeach()
+  set(${groups} ${${groups}} PARENT_SCOPE)
+endfunction()
+
+# lacuna_group_device_sources(<groups> <source>...): those that include CUB, themselves or by a header
+# in gpu/, go together, as CUB takes longer to read than all the rest. Six files take 21 to 32 s each.
+function(lacuna_group_device_sources groups)
+  set(cub "<cub/")
+  file(GLOB headers gpu/*.cuh gpu/parts/*.cuh)
+  foreach(header IN LISTS headers)
+    file(STRINGS ${header} includes REGEX "#include <cub/")
+    if(includes)
+      cmake_path(GET header FILENAME name)
+      string(APPEND cub "|/${name}")
+    endif()
+  endforeach()
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} includes REGEX "#include .*(${cub})")
+    if(includes)
+      list(APPEND with_cub ${source})
+    else()
+      list(APPEND others ${source})
+    endif()
+  endforeach()
+  set(${groups} "")
+  lacuna_deal_out(${groups} with_cub 3 ${with_cub})
+  lacuna_deal_out(${groups} without_cub 3 ${others})
+  set(${groups} ${${groups}} PARENT_SCOPE)
+endfunction()
