@@ -17,6 +17,7 @@
 #include <lacuna/format/csr.hpp>
 #include <lacuna/format/csr_k.hpp>
 #include <lacuna/format/dense.hpp>
+#include <lacuna/format/dynamic_csr.hpp>
 #include <lacuna/format/ell_csr.hpp>
 #include <lacuna/format/packed_csr.hpp>
 #include <lacuna/gen/generate.hpp>
@@ -41,6 +42,7 @@
 #include <lacuna/op/spgemm_phases.hpp>
 #include <lacuna/op/transpose.hpp>
 #include <lacuna/op/triangular_solve.hpp>
+#include <lacuna/op/update.hpp>
 #include <lacuna/op/update_values.hpp>
 #include <lacuna/op/vector.hpp>
 #include <lacuna/op/verify_product.hpp>

@@ -36,6 +36,7 @@ std::int64_t partition(const device_context& ctx, std::int64_t n, const I* from,
 LACUNA_INSTANTIATE(char, std::int64_t)
 LACUNA_INSTANTIATE(std::uint8_t, std::int64_t)
 LACUNA_INSTANTIATE(int, std::int64_t)
+LACUNA_INSTANTIATE(int, std::int32_t)
 LACUNA_INSTANTIATE(unsigned, std::int64_t)
 LACUNA_INSTANTIATE(std::int64_t, std::int64_t)
 LACUNA_INSTANTIATE(std::int64_t, std::int32_t)

@@ -1,0 +1,325 @@
+// CSR that changes in place: a row is up to k segments of one pool of entries, and new entries go
+// to free places of its last segment or to a new one. In other libraries "DCSR" means doubly
+// compressed rows; this is King, Gilray, Kirby and Might's dynamic CSR (2016).
+//
+//   auto m = to_dynamic_csr(ctx, a);                     a copy of a's entries
+//   dynamic_csr<double> blank(ctx, {rows, cols});        without entries
+//   insert(ctx, m, batch);                               see op/update.hpp
+//   multiply(ctx, m, x, y);
+//   auto b = to_csr(ctx, m);                             columns ascending
+//
+// The table of segments has k planes of `pitch` places: row i's segment s is entries
+// [begin[s pitch + i], end[s pitch + i]) of the pool. (The paper has begin and end side by side; in
+// planes the first one is a CSR's row pointer as long as nothing has changed, and products are
+// CSR's.) Unlike the paper's, segments are sorted, so that an entry is found by a binary search in
+// each of at most k segments: a hub of 100,000 entries costs a look-up 17 steps.
+//
+// A row's entries are in the order of its segments, and that follows from the batches alone: never
+// from threads or blocks, on either engine. So every sum is bitwise repeatable.
+//
+// Invariants, tested by check():
+//   counts[i] <= k segments of row i are in use, in the pool below used(), apart from each other;
+//   sizes[i] is the sum of their lengths, and all of these are size();
+//   room[i] places after the end of its last segment are free, and nobody else's;
+//   columns ascend in each segment, and are inside the matrix;
+//   unique: no column is in a row twice; compact: begin's first plane is a CSR's row pointer.
+#pragma once
+
+#include <memory>
+
+#include <lacuna/op/check.hpp>
+#include <lacuna/op/convert.hpp>
+#include <lacuna/op/copy.hpp>
+
+namespace lacuna {
+
+/// The paper's parameters. All but `readers` may be changed at a compaction.
+struct dynamic_csr_options {
+  int segments = 4; ///< k: a row that would need more is rewritten as one. 1 to 64
+  /// alpha: free places of a new segment; -1: the mean row length
+  std::int64_t slack = -1;
+  /// And at least this share of the row's entries, so that a row that is hit by every batch does
+  /// not fill its segments every few batches. No segment has free places beyond 1024 entries.
+  double slack_share = 0.125;
+  std::int64_t width = 0; ///< mu: free places of every row of a blank matrix
+  std::int64_t pitch = 0; ///< of the table; at least rows + 1; 0: that, in whole lines of 128 bytes
+};
+
+/// What a kernel needs to walk over rows: pointers and sizes, trivially copyable. Owns nothing.
+template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
+          space S = space::host>
+class dynamic_csr_view : public detail::product_view {
+public:
+  using scalar_type = std::remove_const_t<T>;
+  using index_type = I;
+  using offset_type = O;
+  static constexpr space memory_space = S;
+  static_assert(detail::is_value<scalar_type>, "lacuna: values are float or double");
+  static_assert(detail::is_index<I> && detail::is_index<O>, "lacuna: indices are int32 or int64");
+
+  constexpr dynamic_csr_view() = default;
+
+  constexpr index<I> shape() const { return extent; }
+  constexpr std::int64_t size() const { return nnz; }
+  /// Entries of a row: its degree, where the matrix is a graph.
+  constexpr std::int64_t row_size(std::int64_t row) const { return sizes[row]; }
+  /// Calls f(column, value) for each entry of a row, in its order; in a kernel, too.
+  template <class F> constexpr void for_each_in_row(std::int64_t row, F f) const {
+    for (int s = 0; s < counts[row]; ++s)
+      for (O k = begin[s * pitch + row]; k < end[s * pitch + row]; ++k) f(colind[k], values[k]);
+  }
+  /// The place of an entry in colind and values; -1: there is none. O(k log row).
+  constexpr std::int64_t find(std::int64_t row, I column) const {
+    for (int s = 0; s < counts[row]; ++s) {
+      O low = begin[s * pitch + row];
+      const O last = end[s * pitch + row];
+      for (O high = last; low < high;) {
+        const O middle = low + (high - low) / 2;
+        if (colind[middle] < column)
+          low = middle + 1;
+        else
+          high = middle;
+      }
+      if (low < last && colind[low] == column) return low;
+    }
+    return -1;
+  }
+
+  index<I> extent{};
+  std::int64_t nnz = 0;
+  std::int64_t pitch = 0;
+  const O* begin = nullptr;
+  const O* end = nullptr;
+  const O* sizes = nullptr;
+  const O* room = nullptr;
+  const std::uint8_t* counts = nullptr;
+  const I* colind = nullptr;
+  T* values = nullptr;
+  const I* long_rows = nullptr; ///< those of more than long_row entries, and perhaps others
+  std::int64_t long_row_count = 0;
+  std::int64_t used = 0; ///< of the pool
+  int segments = 0;      ///< k
+  bool compact = false;  ///< begin's first plane is a CSR's row pointer
+  bool unique = false;   ///< no column is in a row twice
+};
+
+namespace detail {
+template <class T, class I, class O, space S> struct dynamic_access;
+
+/// A row of more entries gets a block of its own in products on a device.
+inline constexpr std::int64_t long_row = 2048;
+/// Entries up to which a segment is kept sorted in place; one that is longer is not added to.
+inline constexpr std::int64_t most_in_place = 1024;
+
+template <class I, class O, space S> struct dynamic_table {
+  array<O, S> begin, end;        // k planes
+  array<O, S> sizes, room;       // per row
+  array<std::uint8_t, S> counts; // per row
+  [[nodiscard]] std::size_t bytes() const {
+    return begin.bytes() + end.bytes() + sizes.bytes() + room.bytes() + counts.bytes();
+  }
+};
+template <class T, class I, space S> struct dynamic_pool {
+  array<I, S> colind;
+  array<T, S> values;
+  array<I, S> long_rows;
+  [[nodiscard]] std::size_t bytes() const {
+    return colind.bytes() + values.bytes() + long_rows.bytes();
+  }
+};
+/// Free places behind `entries` entries of a new segment, for a row of `size` in all.
+struct segment_slack {
+  std::int64_t places = 0;
+  double share = 0;
+  constexpr std::int64_t of(std::int64_t entries, std::int64_t size) const {
+    const auto part = static_cast<std::int64_t>(share * static_cast<double>(size));
+    const std::int64_t wanted = places > part ? places : part, most = most_in_place - entries;
+    return most <= 0 ? 0 : wanted < most ? wanted : most;
+  }
+};
+} // namespace detail
+
+/// One state of a matrix, which stays as it is while batches go into the matrix: cheap to take and
+/// to copy. Its memory is freed when the last one goes.
+template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
+          space S = space::host>
+class dynamic_csr_snapshot {
+public:
+  using product_format = void;
+  using scalar_type = T;
+  using index_type = I;
+  using offset_type = O;
+  static constexpr space memory_space = S;
+
+  dynamic_csr_snapshot() = default;
+  dynamic_csr_view<const T, I, O, S> view() const { return view_; }
+  index<I> shape() const { return view_.extent; }
+  [[nodiscard]] std::int64_t size() const { return view_.nnz; }
+
+private:
+  template <class, std::signed_integral, std::signed_integral, space> friend class dynamic_csr;
+  dynamic_csr_view<const T, I, O, S> view_;
+  std::shared_ptr<const detail::dynamic_table<I, O, S>> table_;
+  std::shared_ptr<const detail::dynamic_pool<T, I, S>> pool_;
+};
+
+template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
+          space S = space::host>
+class dynamic_csr;
+
+namespace detail {
+/// Of a CSR matrix whose columns ascend, or without entries: null.
+template <class T, class I, class O, space S>
+LACUNA_EXPORT dynamic_csr<T, I, O, S> make_dynamic(const context<S>& ctx, index<I> shape,
+                                                   const csr_view<const T, I, O, S>* a,
+                                                   const dynamic_csr_options& options);
+template <class T, class I, class O, space S>
+LACUNA_EXPORT csr<T, I, O, S> dynamic_to_csr(const context<S>& ctx,
+                                             dynamic_csr_view<const T, I, O, S> a);
+} // namespace detail
+
+/// Owner.
+template <class T, std::signed_integral I, std::signed_integral O, space S> class dynamic_csr {
+public:
+  using product_format = void;
+  using scalar_type = T;
+  using index_type = I;
+  using offset_type = O;
+  static constexpr space memory_space = S;
+
+  dynamic_csr() = default;
+  /// Without entries; with options.width free places in every row.
+  /// Throws bad_input if options make no sense.
+  dynamic_csr(const context<S>& ctx, lacuna::index<I> shape,
+              const dynamic_csr_options& options = {})
+      : dynamic_csr(detail::make_dynamic<T, I, O, S>(ctx, shape, nullptr, options)) {}
+  dynamic_csr(dynamic_csr&&) noexcept = default;
+  dynamic_csr& operator=(dynamic_csr&&) noexcept = default;
+
+  lacuna::index<I> shape() const { return state.extent; }
+  [[nodiscard]] std::int64_t size() const { return state.nnz; }
+  [[nodiscard]] const dynamic_csr_options& options() const { return options_; }
+  /// Entries that the pool has room for, and places of it that are taken: by entries, free places
+  /// of segments, and what rows left behind, which a compaction reclaims.
+  [[nodiscard]] std::int64_t capacity() const { return pool ? pool->colind.size() : 0; }
+  [[nodiscard]] std::int64_t used() const { return state.used; }
+  /// Segments of the row that has most.
+  [[nodiscard]] int segments_max() const { return segments_max_; }
+  [[nodiscard]] std::int64_t compactions() const { return compactions_; }
+  /// Whether rows lie side by side without free places: products are CSR's.
+  [[nodiscard]] bool is_compact() const { return state.compact; }
+  [[nodiscard]] std::size_t bytes() const {
+    return (table ? table->bytes() : 0) + (pool ? pool->bytes() : 0);
+  }
+
+  dynamic_csr_view<const T, I, O, S> view() const {
+    dynamic_csr_view<const T, I, O, S> v = state;
+    return v;
+  }
+  /// Call it where the matrix is changed from: by one thread at a time. O(1); the first batch after
+  /// it copies the table, and the rows that it changes.
+  dynamic_csr_snapshot<T, I, O, S> snapshot() {
+    frozen_ = state.used;
+    dynamic_csr_snapshot<T, I, O, S> s;
+    s.view_ = view();
+    s.table_ = table;
+    s.pool_ = pool;
+    return s;
+  }
+
+private:
+  template <class, class, class, space> friend struct detail::dynamic_access;
+  dynamic_csr_view<const T, I, O, S> state; // as it is read
+  std::shared_ptr<detail::dynamic_table<I, O, S>> table;
+  std::shared_ptr<detail::dynamic_pool<T, I, S>> pool;
+  dynamic_csr_options options_;
+  int segments_max_ = 0;
+  std::int64_t compactions_ = 0;
+  std::int64_t frozen_ = 0; ///< entries below are a snapshot's, if there is one
+};
+
+namespace detail::cpu {
+template <class T, class I, class O>
+LACUNA_EXPORT void multiply_format(const host_context& ctx, T alpha,
+                                   dynamic_csr_view<const T, I, O> a, dense_view<const T> x, T beta,
+                                   dense_view<const T> z, dense_view<T> y);
+template <class T, class I, class O>
+LACUNA_EXPORT void check_dynamic(const host_context& ctx, dynamic_csr_view<const T, I, O> a);
+} // namespace detail::cpu
+namespace detail::gpu {
+/// Queued.
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT void multiply_format(const device_context& ctx, T alpha,
+                                       dynamic_csr_view<const T, I, O, space::device> a,
+                                       dense_view<const T, space::device> x, T beta,
+                                       dense_view<const T, space::device> z,
+                                       dense_view<T, space::device> y);
+} // namespace detail::gpu
+
+namespace detail {
+using cpu::multiply_format;
+using gpu::multiply_format;
+/// A matrix on a device is tested on the host, from a copy.
+template <class T, class I, class O, space S>
+void check_view(const context<S>& ctx, dynamic_csr_view<const T, I, O, S> a) {
+  if constexpr (S == space::host) {
+    cpu::check_dynamic<T, I, O>(ctx, a);
+  } else {
+    const host_context host;
+    const std::int64_t rows = a.extent.row, places = a.segments * a.pitch + 1;
+    const auto copied = [&](auto*& pointer, std::int64_t size) {
+      using E = std::remove_cvref_t<decltype(*pointer)>;
+      auto copy = copy_to(host, vector_view<const E, S>(pointer, size));
+      pointer = copy.data();
+      return copy;
+    };
+    dynamic_csr_view<const T, I, O> h;
+    h.extent = a.extent, h.nnz = a.nnz, h.pitch = a.pitch, h.used = a.used;
+    h.segments = a.segments, h.compact = a.compact, h.unique = a.unique;
+    const auto begin = copied(h.begin = a.begin, places), end = copied(h.end = a.end, places);
+    const auto sizes = copied(h.sizes = a.sizes, rows), room = copied(h.room = a.room, rows);
+    const auto counts = copied(h.counts = a.counts, rows);
+    const auto colind = copied(h.colind = a.colind, a.used);
+    cpu::check_dynamic<T, I, O>(host, h);
+  }
+}
+} // namespace detail
+
+/// From a csr matrix or view, whose rows are put in order if they are not stated to be. Costs a
+/// copy of A.
+template <space S, class A>
+auto to_dynamic_csr(const context<S>& ctx, const A& a, const dynamic_csr_options& options = {}) {
+  const auto view = detail::const_view(a);
+  using V = decltype(view);
+  using T = typename V::scalar_type;
+  using I = typename V::index_type;
+  using O = typename V::offset_type;
+  detail::require_same_space<S, V>();
+  if (view.order().sorted)
+    return detail::make_dynamic<T, I, O, S>(ctx, view.shape(), &view, options);
+  auto sorted = copy_to(ctx, view);
+  sort(ctx, sorted);
+  const auto in_order = std::as_const(sorted).view();
+  return detail::make_dynamic<T, I, O, S>(ctx, view.shape(), &in_order, options);
+}
+template <class A>
+  requires(!detail::is_context<A>)
+auto to_dynamic_csr(const A& a, const dynamic_csr_options& options = {}) {
+  return to_dynamic_csr(detail::default_context_for<A>(), a, options);
+}
+
+/// Columns ascending; unique where the matrix is. Costs a copy of the entries.
+template <class T, class I, class O, space S>
+csr<T, I, O, S> to_csr(const context<S>& ctx, const dynamic_csr<T, I, O, S>& a) {
+  return detail::dynamic_to_csr<T, I, O, S>(ctx, a.view());
+}
+template <class T, class I, class O, space S>
+csr<T, I, O, S> to_csr(const context<S>& ctx, const dynamic_csr_snapshot<T, I, O, S>& a) {
+  return detail::dynamic_to_csr<T, I, O, S>(ctx, a.view());
+}
+template <class T, class I, class O, space S>
+void check(const context<S>& ctx, const dynamic_csr<T, I, O, S>& a) {
+  detail::check_view(ctx, a.view());
+}
+
+} // namespace lacuna

@@ -1,0 +1,83 @@
+// Changes to a dynamic matrix, in batches.
+//
+//   insert(ctx, m, batch);                                   m(i, j) += value, new entries go in
+//   insert(ctx, m, batch, {.existing = existing::replace});  or = value, or only where there is
+//   none insert(ctx, m, b);                                       m += b, a csr matrix erase(ctx,
+//   m, batch);                                    entries at these places, if there erase_rows(ctx,
+//   m, rows); erase_columns(ctx, m, cols); scale_rows(ctx, m, factors); replace_rows(ctx, m, rows,
+//   b);                           row rows[i] of m is row i of b then compact(ctx, m); one segment
+//   per row, no free places
+//
+// A batch is a coo matrix: entries in any order, some perhaps twice, which are combined in their
+// order. It goes in as a whole: one that fails (an index outside, memory) changes nothing. Where
+// the entries of a row lie, and so the order of every later sum, follows from the batches alone.
+//
+// When a row has all the segments it may have, it is rewritten as one; when the pool is full it
+// grows, or is compacted if much of it is free. On a device all of it happens there; calls that
+// return a number wait for it.
+#pragma once
+
+#include <optional>
+
+#include <lacuna/format/dynamic_csr.hpp>
+
+namespace lacuna {
+
+/// What an entry of a batch does to one that is there. append: nothing is looked up, and both stay,
+/// as in the paper; products add them up, compact() can.
+enum class existing { add, replace, keep, append };
+/// What becomes of entries outside of the matrix. grow: it gets the rows and columns that the batch
+/// has.
+enum class outside { error, grow };
+
+struct insert_options {
+  lacuna::existing existing = lacuna::existing::add;
+  lacuna::outside outside = lacuna::outside::error;
+};
+struct update_counts {
+  std::int64_t inserted = 0; ///< new entries
+  std::int64_t changed = 0;  ///< entries that got another value
+  std::int64_t erased = 0;
+};
+struct compact_options {
+  bool merge = false; ///< add duplicates up, which `append` leaves
+};
+
+/// O(b log b + rows hit), not O(entries). Throws bad_input that names the first entry outside.
+template <class T, class I, class O, space S>
+LACUNA_EXPORT update_counts insert(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                                   std::type_identity_t<coo_view<const T, I, O, S>> batch,
+                                   const insert_options& options = {});
+/// Every entry of b, a csr matrix of m's shape.
+template <class T, class I, class O, space S>
+LACUNA_EXPORT update_counts insert(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                                   const csr<T, I, O, S>& b, const insert_options& options = {});
+/// Values of the batch are not read and may be null.
+template <class T, class I, class O, space S>
+LACUNA_EXPORT update_counts erase(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                                  std::type_identity_t<coo_view<const T, I, O, S>> batch);
+template <class T, class I, class O, space S>
+LACUNA_EXPORT update_counts erase_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                                       std::type_identity_t<vector_view<const I, S>> rows);
+/// Looks at every entry.
+template <class T, class I, class O, space S>
+LACUNA_EXPORT update_counts erase_columns(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                                          std::type_identity_t<vector_view<const I, S>> columns);
+/// Row i times factors[i].
+template <class T, class I, class O, space S>
+LACUNA_EXPORT void scale_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                              std::type_identity_t<vector_view<const T, S>> factors);
+/// One segment per row, columns ascending, rows side by side. Costs about two products. What rows
+/// left behind is reclaimed.
+template <class T, class I, class O, space S>
+LACUNA_EXPORT void compact(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                           const compact_options& options = {});
+/// Makes the pool that large, or leaves it: batches need not.
+template <class T, class I, class O, space S>
+LACUNA_EXPORT void reserve(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, std::int64_t entries);
+/// The value of an entry; of a device, waits.
+template <class T, class I, class O, space S>
+LACUNA_EXPORT std::optional<T> entry(const context<S>& ctx, const dynamic_csr<T, I, O, S>& m,
+                                     std::int64_t row, std::int64_t col);
+
+} // namespace lacuna

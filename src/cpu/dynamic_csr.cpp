@@ -1,0 +1,384 @@
+// Batches into a dynamic CSR on the host: sorted by row and column, looked up, then row by row.
+// O(b log b) for a batch of b entries, and what the rows it hits are long; the matrix's size does
+// not matter.
+#include "op/dynamic_rows.hpp"
+
+#include <numeric>
+#include <vector>
+
+#include "cpu/parallel.hpp"
+#include "cpu/parallel_sort.hpp"
+#include "cpu/rows.hpp"
+
+namespace lacuna::detail::cpu {
+namespace {
+
+/// An entry of a batch, and its place there.
+template <class I> struct batch_key {
+  I row, col;
+  std::int64_t place;
+  friend constexpr auto operator<=>(const batch_key&, const batch_key&) = default;
+};
+
+/// The batch by row, column and place; `outside`: the first entry that is not in the matrix.
+template <class T, class I, class O>
+array<batch_key<I>> sorted_batch(const host_context& ctx, const dynamic_rows<T, I, O>& m,
+                                 coo_view<const T, I, O> batch, std::int64_t& outside) {
+  const std::int64_t n = batch.size();
+  array<batch_key<I>> keys(ctx, n);
+  const int parts = part_count(ctx, n, entry_grain);
+  std::vector<std::int64_t> first_outside(parts, n);
+  std::vector<char> in_order(parts, 1);
+  for_each_part(ctx, parts, 1, [&](int part, int) {
+    const std::int64_t end = part_begin(n, part + 1, parts);
+    for (std::int64_t k = part_begin(n, part, parts); k < end; ++k) {
+      const I row = batch.rowind()[k], col = batch.colind()[k];
+      if (row < 0 || row >= m.rows || col < 0 || col >= m.cols)
+        first_outside[part] = std::min(first_outside[part], k);
+      keys[k] = {row, col, k};
+      if (k > 0 && (row < batch.rowind()[k - 1] ||
+                    (row == batch.rowind()[k - 1] && col < batch.colind()[k - 1])))
+        in_order[part] = 0;
+    }
+  });
+  outside = *std::min_element(first_outside.begin(), first_outside.end());
+  if (outside == n) outside = -1;
+  const bool sorted = std::all_of(in_order.begin(), in_order.end(), [](char c) { return c != 0; });
+  if (outside < 0 && !sorted) parallel_sort(ctx, keys.data(), n);
+  return keys;
+}
+
+/// First key of a part whose rows are all its own.
+template <class I> std::int64_t part_of_rows(const array<batch_key<I>>& keys, int part, int parts) {
+  std::int64_t k = part_begin(keys.size(), part, parts);
+  while (k > 0 && k < keys.size() && keys[k].row == keys[k - 1].row) ++k;
+  return k;
+}
+
+/// A row of the matrix that a batch hits.
+template <class O> struct hit_row {
+  std::int64_t key;   // its first in the batch
+  std::int64_t added; // its first among new entries
+  std::int64_t place; // in the pool
+  row_decision decision;
+};
+
+/// Entries [0, added) of the batch's new ones are merged into the last segment, from its end on.
+template <class T, class I, class O>
+void merge_in_place(const dynamic_rows<T, I, O>& m, std::int64_t row, const I* columns,
+                    const T* values, std::int64_t added) {
+  const int s = m.counts[row] - 1;
+  const std::int64_t begin = m.first(s, row);
+  std::int64_t from = m.last(s, row) - 1, to = from + added;
+  for (std::int64_t j = added - 1; j >= 0; --to) {
+    const bool old = from >= begin && m.colind[from] > columns[j];
+    m.colind[to] = old ? m.colind[from] : columns[j];
+    m.values[to] = old ? m.values[from] : values[j];
+    old ? --from : --j;
+  }
+}
+
+/// A row's segments, and more entries behind them, in one ascending run at `to`. Equal columns stay
+/// in the order of their segments.
+template <class T, class I, class O>
+void merge_segments(const dynamic_rows<T, I, O>& m, std::int64_t row, const I* columns,
+                    const T* values, std::int64_t added, I* to_columns, T* to_values) {
+  struct run {
+    const I* columns;
+    const T* values;
+    std::int64_t left;
+  };
+  run runs[65];
+  int count = 0;
+  for (int s = 0; s < m.counts[row]; ++s) {
+    const std::int64_t begin = m.first(s, row), length = m.last(s, row) - begin;
+    if (length > 0) runs[count++] = {m.colind + begin, m.values + begin, length};
+  }
+  if (added > 0) runs[count++] = {columns, values, added};
+  while (count > 1) {
+    int least = 0;
+    for (int r = 1; r < count; ++r)
+      if (*runs[r].columns < *runs[least].columns) least = r;
+    *to_columns++ = *runs[least].columns++;
+    *to_values++ = *runs[least].values++;
+    if (--runs[least].left == 0) {
+      std::copy(runs + least + 1, runs + count, runs + least);
+      --count;
+    }
+  }
+  if (count == 1) {
+    std::copy_n(runs[0].columns, runs[0].left, to_columns);
+    std::copy_n(runs[0].values, runs[0].left, to_values);
+  }
+}
+
+/// Takes entries out that `gone` names, segment by segment; returns how many.
+template <class T, class I, class O, class Gone>
+std::int64_t erase_in_row(const dynamic_rows<T, I, O>& m, std::int64_t row, Gone&& gone) {
+  std::int64_t erased = 0;
+  for (int s = 0; s < m.counts[row]; ++s) {
+    const O begin = m.first(s, row), end = m.last(s, row);
+    O kept = begin;
+    for (O k = begin; k < end; ++k) {
+      if (gone(m.colind[k], k)) continue;
+      m.colind[kept] = m.colind[k];
+      m.values[kept] = m.values[k];
+      ++kept;
+    }
+    m.last(s, row) = kept;
+    erased += end - kept;
+    if (s == m.counts[row] - 1) m.room[row] += end - kept;
+  }
+  m.sizes[row] -= static_cast<O>(erased);
+  return erased;
+}
+
+} // namespace
+
+template <class T, class I, class O>
+batch_outcome apply_batch(const host_context& ctx, const dynamic_rows<T, I, O>& m,
+                          coo_view<const T, I, O> batch, batch_rule rule,
+                          const batch_limits& limits) {
+  batch_outcome outcome;
+  outcome.used = limits.used;
+  outcome.long_rows = limits.long_rows;
+  const auto keys = sorted_batch(ctx, m, batch, outcome.outside);
+  if (outcome.outside >= 0) return outcome;
+
+  // Look up; entries that are new are collected in the order of the keys, by part.
+  const std::int64_t n = keys.size();
+  const int parts = part_count(ctx, n, entry_grain);
+  array<I> new_columns(ctx, n);
+  array<T> new_values(ctx, n);
+  array<std::int64_t> places(ctx, n); // of the first key of each that is there, else -1
+  array<hit_row<O>> hits(ctx, n + parts);
+  struct share {
+    std::int64_t hits = 0, added = 0, changed = 0, needed = 0;
+    int segments = 0;
+  };
+  std::vector<share> shares(parts);
+  const auto value_of = [&](std::int64_t key) {
+    return rule == batch_rule::touch ? T{0} : batch.values()[keys[key].place];
+  };
+  for_each_part(ctx, parts, 1, [&](int part, int) {
+    share& mine = shares[part];
+    const std::int64_t begin = part_of_rows(keys, part, parts);
+    const std::int64_t end = part_of_rows(keys, part + 1, parts);
+    for (std::int64_t k = begin; k < end;) {
+      const std::int64_t row = keys[k].row, first_added = begin + mine.added, first = k;
+      bool changes = false;
+      while (k < end && keys[k].row == row) {
+        const std::int64_t head = k;
+        const std::int64_t place = rule == batch_rule::append ? -1 : m.find(row, keys[k].col);
+        places[head] = place;
+        T value = value_of(k++);
+        if (rule != batch_rule::append)
+          for (; k < end && keys[k].row == row && keys[k].col == keys[head].col; ++k) {
+            places[k] = -1;
+            value = combined(rule, value, value_of(k));
+          }
+        if (place >= 0) {
+          changes = changes || rule != batch_rule::keep;
+          mine.changed += rule == batch_rule::keep ? 0 : 1;
+        } else if (rule != batch_rule::touch) {
+          new_columns[begin + mine.added] = keys[head].col;
+          new_values[begin + mine.added++] = value;
+        }
+      }
+      const std::int64_t added = begin + mine.added - first_added;
+      const row_decision decision = decide_row(m, row, added, changes, limits);
+      if (decision.change != row_change::none) {
+        hits[begin + mine.hits++] = {first, first_added, mine.needed, decision};
+        mine.needed += decision.places;
+      }
+    }
+  });
+  for (share& s : shares) {
+    const std::int64_t needed = s.needed;
+    s.needed = outcome.used;
+    outcome.used += needed;
+    outcome.inserted += s.added;
+    outcome.changed += s.changed;
+  }
+  if (outcome.used > limits.capacity) return outcome;
+
+  // Nothing can fail from here on. Places of entries are as they were looked up until rows move.
+  const auto change_values = [&](bool moved) {
+    if (rule != batch_rule::add && rule != batch_rule::replace) return;
+    for_each_part(ctx, parts, 1, [&](int part, int) {
+      const std::int64_t end = part_of_rows(keys, part + 1, parts);
+      for (std::int64_t k = part_of_rows(keys, part, parts); k < end; ++k) {
+        if (places[k] < 0) continue;
+        const std::int64_t place = moved ? m.find(keys[k].row, keys[k].col) : places[k];
+        T value = value_of(k);
+        for (std::int64_t j = k + 1;
+             j < end && keys[j].row == keys[k].row && keys[j].col == keys[k].col; ++j)
+          value = combined(rule, value, value_of(j));
+        m.values[place] = combined(rule, m.values[place], value);
+      }
+    });
+  };
+  const bool frozen = limits.frozen > 0;
+  if (!frozen) change_values(false);
+  for_each_part(ctx, parts, 1, [&](int part, int) {
+    share& mine = shares[part];
+    const std::int64_t begin = part_of_rows(keys, part, parts);
+    for (std::int64_t h = begin; h < begin + mine.hits; ++h) {
+      const hit_row<O>& hit = hits[h];
+      const std::int64_t row = keys[hit.key].row;
+      const std::int64_t next = h + 1 < begin + mine.hits ? hits[h + 1].added : begin + mine.added;
+      const std::int64_t added = next - hit.added, place = mine.needed + hit.place;
+      const I* columns = new_columns.data() + hit.added;
+      const T* values = new_values.data() + hit.added;
+      if (hit.decision.change == row_change::in_place) {
+        merge_in_place(m, row, columns, values, added);
+      } else if (hit.decision.change == row_change::new_segment) {
+        std::copy_n(columns, added, m.colind + place);
+        std::copy_n(values, added, m.values + place);
+      } else {
+        merge_segments(m, row, columns, values, added, m.colind + place, m.values + place);
+      }
+      finish_row(m, row, hit.decision, added, place);
+      mine.segments = std::max(mine.segments, int{m.counts[row]});
+    }
+  });
+  if (frozen) change_values(true);
+  for (const share& s : shares) outcome.segments = std::max(outcome.segments, s.segments);
+  return outcome;
+}
+
+template <class T, class I, class O>
+batch_outcome erase_batch(const host_context& ctx, const dynamic_rows<T, I, O>& m,
+                          coo_view<const T, I, O> batch, std::int64_t) {
+  batch_outcome outcome;
+  const auto keys = sorted_batch(ctx, m, batch, outcome.outside);
+  if (outcome.outside >= 0) return outcome;
+  const int parts = part_count(ctx, keys.size(), entry_grain);
+  std::vector<std::int64_t> erased(parts);
+  for_each_part(ctx, parts, 1, [&](int part, int) {
+    const std::int64_t end = part_of_rows(keys, part + 1, parts);
+    for (std::int64_t k = part_of_rows(keys, part, parts); k < end;) {
+      const I row = keys[k].row;
+      const auto* const first = keys.data() + k;
+      while (k < end && keys[k].row == row) ++k;
+      const auto* const last = keys.data() + k;
+      erased[part] += erase_in_row(m, row, [&](I column, O) {
+        const auto* const key = std::lower_bound(
+            first, last, column, [](const batch_key<I>& a, I c) { return a.col < c; });
+        return key != last && key->col == column;
+      });
+    }
+  });
+  outcome.changed = std::accumulate(erased.begin(), erased.end(), std::int64_t{0});
+  return outcome;
+}
+
+template <class T, class I, class O>
+std::int64_t erase_columns(const host_context& ctx, const dynamic_rows<T, I, O>& m,
+                           vector_view<const I> columns) {
+  array<char> gone(ctx, m.cols);
+  std::fill(gone.begin(), gone.end(), char{0});
+  for (const I column : columns) gone[column] = 1;
+  const int parts = part_count(ctx, m.rows, entry_grain / 16);
+  std::vector<std::int64_t> erased(parts);
+  for_each_part(ctx, parts, 1, [&](int part, int) {
+    for (std::int64_t row = part_begin(m.rows, part, parts);
+         row < part_begin(m.rows, part + 1, parts); ++row)
+      erased[part] += erase_in_row(m, row, [&](I column, O) { return gone[column] != 0; });
+  });
+  return std::accumulate(erased.begin(), erased.end(), std::int64_t{0});
+}
+
+template <class T, class I, class O>
+std::int64_t erase_rows(const host_context&, const dynamic_rows<T, I, O>& m,
+                        vector_view<const I> rows) {
+  std::int64_t erased = 0;
+  for (const I row : rows) {
+    erased += m.sizes[row];
+    m.sizes[row] = m.room[row] = 0;
+    m.counts[row] = 0;
+  }
+  return erased;
+}
+
+template <class T, class I, class O>
+void scale_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m,
+                vector_view<const T> factors) {
+  for_each_range(ctx, m.rows, entry_grain / 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row)
+      for (int s = 0; s < m.counts[row]; ++s)
+        for (O k = m.first(s, row); k < m.last(s, row); ++k) m.values[k] *= factors[row];
+  });
+}
+
+template <class O>
+std::int64_t place_rows(const host_context&, const O* sizes, std::int64_t rows, O* starts) {
+  starts[0] = 0;
+  std::inclusive_scan(sizes, sizes + rows, starts + 1);
+  return starts[rows];
+}
+
+template <class T, class I, class O>
+void set_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m, const O* starts,
+              const O* sizes) {
+  for_each_range(ctx, m.rows, entry_grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const O size = sizes == nullptr ? starts[row + 1] - starts[row] : sizes[row];
+      m.first(0, row) = starts[row];
+      m.last(0, row) = starts[row] + size;
+      m.sizes[row] = size;
+      m.room[row] = starts[row + 1] - starts[row] - size;
+      m.counts[row] = starts[row + 1] > starts[row] ? 1 : 0;
+    }
+  });
+  m.first(0, m.rows) = starts[m.rows];
+}
+
+template <class T, class I, class O>
+void gather_rows(const host_context& ctx, const dynamic_rows<T, I, O>& from, const O* starts,
+                 I* colind, T* values, std::int64_t entries) {
+  const int parts = part_count(ctx, from.rows + entries, entry_grain);
+  for_each_part(ctx, parts, 1, [&](int part, int) {
+    const std::int64_t last = first_row(starts, from.rows, part + 1, parts);
+    for (std::int64_t row = first_row(starts, from.rows, part, parts); row < last; ++row)
+      merge_segments<T, I, O>(from, row, nullptr, nullptr, 0, colind + starts[row],
+                              values + starts[row]);
+  });
+}
+
+template <class I, class O>
+std::int64_t find_long_rows(const host_context&, const O* sizes, std::int64_t rows, I* long_rows,
+                            std::int64_t capacity) {
+  std::int64_t count = 0;
+  for (std::int64_t row = 0; row < rows; ++row)
+    if (sizes[row] > long_row && count < capacity) long_rows[count++] = static_cast<I>(row);
+  return count;
+}
+
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template batch_outcome apply_batch<T, I, O>(const host_context&, const dynamic_rows<T, I, O>&,   \
+                                              coo_view<const T, I, O>, batch_rule,                 \
+                                              const batch_limits&);                                \
+  template batch_outcome erase_batch<T, I, O>(const host_context&, const dynamic_rows<T, I, O>&,   \
+                                              coo_view<const T, I, O>, std::int64_t);              \
+  template std::int64_t erase_columns<T, I, O>(const host_context&, const dynamic_rows<T, I, O>&,  \
+                                               vector_view<const I>);                              \
+  template std::int64_t erase_rows<T, I, O>(const host_context&, const dynamic_rows<T, I, O>&,     \
+                                            vector_view<const I>);                                 \
+  template void scale_rows<T, I, O>(const host_context&, const dynamic_rows<T, I, O>&,             \
+                                    vector_view<const T>);                                         \
+  template void set_rows<T, I, O>(const host_context&, const dynamic_rows<T, I, O>&, const O*,     \
+                                  const O*);                                                       \
+  template void gather_rows<T, I, O>(const host_context&, const dynamic_rows<T, I, O>&, const O*,  \
+                                     I*, T*, std::int64_t);
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+#define LACUNA_INSTANTIATE_INDEX(I, O)                                                             \
+  template std::int64_t find_long_rows<I, O>(const host_context&, const O*, std::int64_t, I*,      \
+                                             std::int64_t);
+LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_INDEX)
+template std::int64_t place_rows(const host_context&, const std::int32_t*, std::int64_t,
+                                 std::int32_t*);
+template std::int64_t place_rows(const host_context&, const std::int64_t*, std::int64_t,
+                                 std::int64_t*);
+
+} // namespace lacuna::detail::cpu
