@@ -1,9 +1,11 @@
-# Half of the time that device sources take goes into headers. Quick builds read them a few times
-# instead of once per source: files in the build folder include several sources each.
+# Half of the time that most sources take goes into headers and their templates. Quick builds read them
+# a few times instead of once per source: files in the build folder include several sources each.
 
-# lacuna_deal_out(<groups> <name> <count> <source>...): deals the sources out, one after the other, to
-# <count> files and appends those to the list <groups>.
+# lacuna_deal_out(<groups> <name> <count> <source>...): deals the sources, all of one language, out, one
+# after the other, to <count> files <name>_<number> and appends those to the list <groups>.
 function(lacuna_deal_out groups name count)
+  list(GET ARGN 0 first)
+  cmake_path(GET first EXTENSION LAST_ONLY extension)
   set(next 0)
   foreach(source IN LISTS ARGN)
     string(APPEND includes_${next} "#include \"${source}\"\n#undef LACUNA_INSTANTIATE\n")
@@ -11,7 +13,7 @@ function(lacuna_deal_out groups name count)
   endforeach()
   math(EXPR last "${count} - 1")
   foreach(number RANGE ${last})
-    set(file ${CMAKE_CURRENT_BINARY_DIR}/gpu/${name}_${number}.cu)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}_${number}${extension})
     file(CONFIGURE OUTPUT ${file} CONTENT "${includes_${number}}") # written if it differs
     list(APPEND ${groups} ${file})
   endforeach()
@@ -39,7 +41,21 @@ function(lacuna_group_device_sources groups)
     endif()
   endforeach()
   set(${groups} "")
-  lacuna_deal_out(${groups} with_cub 3 ${with_cub})
-  lacuna_deal_out(${groups} without_cub 3 ${others})
+  lacuna_deal_out(${groups} gpu/with_cub 3 ${with_cub})
+  lacuna_deal_out(${groups} gpu/without_cub 3 ${others})
   set(${groups} ${${groups}} PARENT_SCOPE)
+endfunction()
+
+# lacuna_group_sources(<list> <name> <count>): puts groups in place of the C++ sources in the list. A
+# full build leaves them as they are.
+function(lacuna_group_sources list_name name count)
+  if(LACUNA_QUICK_BUILD)
+    list(TRANSFORM ${list_name} PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
+    set(groups "")
+    lacuna_deal_out(groups ${name} ${count} ${${list_name}})
+    # Of a type that includes one of an anonymous namespace GCC warns unless it is in the file that is
+    # compiled.
+    set_property(SOURCE ${groups} APPEND PROPERTY COMPILE_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    set(${list_name} ${groups} PARENT_SCOPE)
+  endif()
 endfunction()

@@ -22,6 +22,9 @@ foreach(line IN LISTS lines)
     list(APPEND names ${suite}.${test})
   endif()
 endforeach()
+# Threads that wait leave their core to others. Memory that was freed is kept and handed out again,
+# with what is in it, instead of pages that the system has to clear: a sixth of the tests' time.
+set(environment OMP_WAIT_POLICY=passive MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=67108864)
 foreach(name IN LISTS names)
   set(filter ${name})
   if(name MATCHES "/")
@@ -29,5 +32,5 @@ foreach(name IN LISTS names)
   endif()
   add_test(${folder}/${name} ${program} --gtest_filter=${filter})
   set_tests_properties(${folder}/${name} PROPERTIES
-    TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT OMP_WAIT_POLICY=passive)
+    TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}")
 endforeach()

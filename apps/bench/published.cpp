@@ -12,13 +12,13 @@ namespace {
 
 /// Said in the table and in the JSON. That two matrices differ follows from the times in the notes
 /// that came with the figures: GFLOP/s times seconds gives their entries.
-constexpr const char* source =
+constexpr const char* spmv_source =
     "GFLOP/s in double on an H200, taken in an earlier comparison, not measured in "
     "this run; qcd then had a quarter of the entries it has here, circuit 1.2 times as many";
 
 /// GFLOP/s, 0: none. The sketches are experiments with sliced ELL made before ell_csr was written;
 /// of the small matrices only the best of all codes was kept.
-struct figures {
+struct spmv_figures {
   const char* matrix;
   double cusparse, dasp, csr5;
   double sketch;
@@ -29,7 +29,7 @@ struct figures {
   [[nodiscard]] double best_of_all() const { return std::max(best(), sketch); }
 };
 
-constexpr std::array<figures, 19> table = {{
+constexpr std::array<spmv_figures, 19> spmv_table = {{
     {"poisson3d27:n=128", 440, 576, 459, 733, "sliced16", 0},
     {"poisson3d:n=128", 338, 383, 371, 570, "sliced16", 0},
     {"poisson2d9:n=1024", 384, 510, 361, 671, "sliced16", 0},
@@ -61,12 +61,12 @@ void print_published(const std::vector<measured_problem>& problems, const std::s
   std::vector<double> over_codes, over_all;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const auto& p : problems) {
-    const auto published =
-        std::ranges::find_if(table, [&](const figures& f) { return p.matrix == f.matrix; });
+    const auto published = std::ranges::find_if(
+        spmv_table, [&](const spmv_figures& f) { return p.matrix == f.matrix; });
     const result* const plan = p.best(role::lacuna);
-    if (published == table.end() || plan == nullptr || p.values != "f64") continue;
+    if (published == spmv_table.end() || plan == nullptr || p.values != "f64") continue;
     if (rows.empty()) {
-      app::print("\n{}\n", wrapped(fmt::format("Published: {}", source)));
+      app::print("\n{}\n", wrapped(fmt::format("Published: {}", spmv_source)));
       app::print("  {:<34} {:>8} {:>14} {:>6} {:>6} {:>14} {:>10} {:>11} {:>13}\n", "", "Lacuna",
                  "cuSPARSE 12.6", "DASP", "CSR5", "a sketch", "best code", "over codes",
                  "over them all");
@@ -95,7 +95,7 @@ void print_published(const std::vector<measured_problem>& problems, const std::s
       "  geometric mean: {:.2f} x the best of cuSPARSE, DASP and CSR5 (small matrices: of any "
       "code), {:.2f} x the best of all columns\n",
       geometric_mean(over_codes), geometric_mean(over_all));
-  out["published"] = {{"source", source},
+  out["published"] = {{"source", spmv_source},
                       {"matrices", rows},
                       {"ratio_to_best_code", geometric_mean(over_codes)},
                       {"ratio_to_best_of_all", geometric_mean(over_all)}};

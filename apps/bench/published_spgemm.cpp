@@ -9,19 +9,19 @@
 namespace lacuna::bench {
 namespace {
 
-constexpr const char* source =
+constexpr const char* spgemm_source =
     "GFLOP/s of C = A A in double on an H200, taken in an earlier comparison, not measured in this "
     "run";
 
 /// cuSPARSE: its best algorithm. OpSparse is of 2022, MH-SpGEMM of 2025.
-struct figures {
+struct spgemm_figures {
   const char* matrix;
   double cusparse, speck, opsparse, mh_spgemm;
 
   [[nodiscard]] double best() const { return std::max({cusparse, speck, opsparse, mh_spgemm}); }
 };
 
-constexpr std::array<figures, 20> table = {{
+constexpr std::array<spgemm_figures, 20> spgemm_table = {{
     {"poisson2d:n=1000", 16, 20, 51, 25},
     {"poisson2d9:n=1024", 23, 38, 29, 44},
     {"poisson3d:n=128", 23, 28, 22, 29},
@@ -52,12 +52,12 @@ void print_published_spgemm(const std::vector<measured_problem>& problems,
   std::vector<double> over_cusparse, over_best;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const auto& p : problems) {
-    const auto published =
-        std::ranges::find_if(table, [&](const figures& f) { return p.matrix == f.matrix; });
+    const auto published = std::ranges::find_if(
+        spgemm_table, [&](const spgemm_figures& f) { return p.matrix == f.matrix; });
     const result* const ours = p.best(role::lacuna);
-    if (published == table.end() || ours == nullptr || p.values != "f64") continue;
+    if (published == spgemm_table.end() || ours == nullptr || p.values != "f64") continue;
     if (rows.empty()) {
-      app::print("\n{}\n", wrapped(fmt::format("Published: {}", source)));
+      app::print("\n{}\n", wrapped(fmt::format("Published: {}", spgemm_source)));
       app::print("  {:<40} {:>8} {:>9} {:>7} {:>9} {:>10} {:>14} {:>14}\n", "", "Lacuna",
                  "cuSPARSE", "spECK", "OpSparse", "MH-SpGEMM", "over cuSPARSE", "over the best");
     }
@@ -83,7 +83,7 @@ void print_published_spgemm(const std::vector<measured_problem>& problems,
       "{}\n",
       geometric_mean(over_cusparse), geometric_mean(over_best), *least,
       rows[static_cast<std::size_t>(least - over_best.begin())]["matrix"].get<std::string>());
-  out["published"] = {{"source", source},
+  out["published"] = {{"source", spgemm_source},
                       {"matrices", rows},
                       {"ratio_to_cusparse", geometric_mean(over_cusparse)},
                       {"ratio_to_best", geometric_mean(over_best)}};

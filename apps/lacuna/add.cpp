@@ -12,14 +12,14 @@
 namespace lacuna::app {
 namespace {
 
-struct settings {
+struct add_settings {
   std::string a, b, output;
   double alpha = 1, beta = 1;
   bool transposed = false, general = false;
   io::read_options read;
 };
 
-struct outcome {
+struct add_outcome {
   std::int64_t rows = 0, cols = 0, entries = 0;
   double seconds = 0;
   std::int64_t peak_bytes = 0; ///< all three matrices and scratch, in the engine's memory
@@ -27,8 +27,8 @@ struct outcome {
 
 /// OC: offsets of C. Leaves C in host memory, `c`.
 template <class OC, class T, class I, class O, space S>
-outcome add_on(const context<S>& ctx, const settings& s, const csr<T, I, O>& a,
-               const csr<T, I, O>& b, csr<T, I, OC>& c) {
+add_outcome add_on(const context<S>& ctx, const add_settings& s, const csr<T, I, O>& a,
+                   const csr<T, I, O>& b, csr<T, I, OC>& c) {
   const auto& a_on_engine = bring_to(ctx, a);
   const auto& b_on_engine = bring_to(ctx, b);
   const auto sum = [&](const auto& left, const auto& right) {
@@ -44,7 +44,7 @@ outcome add_on(const context<S>& ctx, const settings& s, const csr<T, I, O>& a,
                     ? sum(scaled(s.alpha, a_on_engine), scaled(s.beta, transposed(b_on_engine)))
                     : sum(scaled(s.alpha, a_on_engine), scaled(s.beta, b_on_engine));
   ctx.synchronize();
-  outcome measured;
+  add_outcome measured;
   measured.seconds = watch.seconds();
   measured.peak_bytes = memory(S).peak;
   if constexpr (S == space::host)
@@ -58,7 +58,7 @@ outcome add_on(const context<S>& ctx, const settings& s, const csr<T, I, O>& a,
 }
 
 /// What A's and B's files say that C may have kept.
-io::file_info common(const settings& s, const io::file_info& a, const io::file_info& b) {
+io::file_info common(const add_settings& s, const io::file_info& a, const io::file_info& b) {
   const auto whole = [](const io::file_info& from, double scale) {
     return (from.values == io::field::integer || from.values == io::field::pattern) &&
            scale == std::nearbyint(scale);
@@ -71,24 +71,25 @@ io::file_info common(const settings& s, const io::file_info& a, const io::file_i
 
 /// Adds and, if asked to, writes C.
 template <class OC, class T, class I, class O, space S>
-outcome add_and_write(const options& o, const context<S>& ctx, const settings& s,
-                      const csr<T, I, O>& a, const csr<T, I, O>& b, const io::file_info& about) {
+add_outcome add_and_write(const options& o, const context<S>& ctx, const add_settings& s,
+                          const csr<T, I, O>& a, const csr<T, I, O>& b,
+                          const io::file_info& about) {
   csr<T, I, OC> c;
-  const outcome measured = add_on<OC>(ctx, s, a, b, c);
+  const add_outcome measured = add_on<OC>(ctx, s, a, b, c);
   if (!s.output.empty())
     write_like(o, host_context({o.threads}), s.output, std::as_const(c).view(), about, s.general);
   return measured;
 }
 
-std::string in_words(const settings& s) {
+std::string in_words(const add_settings& s) {
   const auto term = [](double scale, const std::string& name) {
     return scale == 1 ? shown(name) : fmt::format("{} {}", scale, shown(name));
   };
   return term(s.alpha, s.a) + " + " + term(s.beta, s.b) + (s.transposed ? "^T" : "");
 }
 
-void report(const options& o, const settings& s, const outcome& measured, const std::string& device,
-            const std::string& where) {
+void report(const options& o, const add_settings& s, const add_outcome& measured,
+            const std::string& device, const std::string& where) {
   if (o.json)
     return print_json({{"command", "add"},
                        {"matrix", s.a},
@@ -113,7 +114,7 @@ void report(const options& o, const settings& s, const outcome& measured, const 
                     human_bytes(static_cast<double>(measured.peak_bytes)));
 }
 
-int run(const options& o, const settings& s) {
+int run_add(const options& o, const add_settings& s) {
   require_output(o, s.output);
   if (s.a == "-" && s.b == "-") throw CLI::ValidationError("B", "standard input is taken by A");
   return with_values(o.values, [&](auto zero) {
@@ -123,7 +124,7 @@ int run(const options& o, const settings& s) {
       const auto left = load_matrix<T>(host, s.a, s.read, shows_progress(o));
       const auto right = load_matrix<T>(host, s.b, s.read, shows_progress(o));
       const io::file_info about = common(s, left.about, right.about);
-      const outcome measured = naming(s.a + " + " + s.b, [&] {
+      const add_outcome measured = naming(s.a + " + " + s.b, [&] {
         return with_like_widths(host, left.matrix, right.matrix, [&](const auto& a, const auto& b) {
           using O = typename std::remove_cvref_t<decltype(a)>::offset_type;
           if (!fits<O>(std::int64_t{a.size()} + b.size()))
@@ -141,7 +142,7 @@ int run(const options& o, const settings& s) {
 
 void add_add(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("add", "C = a A + b B");
-  const auto s = std::make_shared<settings>();
+  const auto s = std::make_shared<add_settings>();
   add_matrix(*command, s->a);
   command->add_option("B", s->b, "the same; of A's shape, or with --transpose-b of A^T's")
       ->required()
@@ -156,7 +157,7 @@ void add_add(CLI::App& cli, const options& o, action& chosen) {
                   "Examples:\n"
                   "  lacuna add A.mtx B.mtx -o C.mtx --beta -1\n"
                   "  lacuna add A.mtx A.mtx --transpose-b --alpha 0.5 --beta 0.5 -o symmetric.npz");
-  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run_add(o, *s); }; });
 }
 
 } // namespace lacuna::app

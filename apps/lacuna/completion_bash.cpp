@@ -15,7 +15,7 @@ std::string option_words(const std::vector<completed_option>& options) {
 }
 
 /// What fills COMPREPLY.
-std::string action_for(const completed_value& value) {
+std::string bash_action(const completed_value& value) {
   switch (value.what) {
   case kind::words: return fmt::format("_lacuna_words '{}'", fmt::join(value.words, " "));
   case kind::files: return "_lacuna_files";
@@ -30,7 +30,7 @@ std::string value_cases(const std::vector<completed_option>& options, const char
   for (const auto& o : options)
     if (o.value.what != kind::none)
       cases += fmt::format("{}{}) {}; return ;;\n", indent, fmt::join(o.names, "|"),
-                           action_for(o.value));
+                           bash_action(o.value));
   return cases;
 }
 
@@ -116,7 +116,7 @@ std::string bash_completion(const completed_program& program) {
                         "      if [[ $cur == -* ]]; then _lacuna_words '{} {}'; else {}; fi ;;\n",
                         command.name, value_cases(command.options, "        "),
                         option_words(command.options), global,
-                        command.arguments.empty() ? ":" : action_for(command.arguments.front()));
+                        command.arguments.empty() ? ":" : bash_action(command.arguments.front()));
   return text + "  esac\n}\ncomplete -F _lacuna lacuna\n";
 }
 

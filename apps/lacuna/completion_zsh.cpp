@@ -18,7 +18,7 @@ std::string quoted(const std::string& text, std::string_view special) {
   return result;
 }
 
-std::string action_for(const completed_value& value) {
+std::string zsh_action(const completed_value& value) {
   switch (value.what) {
   case kind::words: return fmt::format("({})", fmt::join(value.words, " "));
   case kind::files: return "_files";
@@ -33,7 +33,7 @@ std::string specifications(const std::vector<completed_option>& options, const c
   for (const auto& o : options) {
     const bool valued = o.value.what != kind::none;
     const std::string value =
-        valued ? fmt::format(":{}:{}", quoted(o.value.title, ":"), action_for(o.value)) : "";
+        valued ? fmt::format(":{}:{}", quoted(o.value.title, ":"), zsh_action(o.value)) : "";
     for (const auto& name : o.names)
       text +=
           fmt::format("{}'({}){}{}[{}]{}'\n", indent, fmt::join(o.names, " "), name,
@@ -79,7 +79,7 @@ std::string zsh_completion(const completed_program& program) {
                         specifications(command.options, "            "));
     for (const auto& argument : command.arguments)
       text +=
-          fmt::format("            ':{}:{}'\n", quoted(argument.title, ":"), action_for(argument));
+          fmt::format("            ':{}:{}'\n", quoted(argument.title, ":"), zsh_action(argument));
     text += "          )\n          _arguments $global $own ;;\n";
   }
   return text + "      esac ;;\n  esac\n}\n\n"

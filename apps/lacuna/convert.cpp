@@ -10,7 +10,7 @@
 namespace lacuna::app {
 namespace {
 
-struct settings {
+struct convert_settings {
   std::string matrix, output;
   bool general = false;
   io::read_options read;
@@ -18,7 +18,8 @@ struct settings {
 
 /// Complex values are kept unless they are to become real.
 template <class T>
-io::complex_file_matrix<T> load(const options& o, const host_context& ctx, const settings& s) {
+io::complex_file_matrix<T> load(const options& o, const host_context& ctx,
+                                const convert_settings& s) {
   if (s.matrix.starts_with("gen:") || s.read.complex != io::complex_rule::refuse) {
     auto [matrix, about] = load_matrix<T>(ctx, s.matrix, s.read, shows_progress(o));
     return {std::move(matrix), {}, std::move(about)};
@@ -30,7 +31,7 @@ io::complex_file_matrix<T> load(const options& o, const host_context& ctx, const
 }
 
 template <class T, class I, class O>
-void write_complex(const options& o, const host_context& ctx, const settings& s,
+void write_complex(const options& o, const host_context& ctx, const convert_settings& s,
                    const csr<T, I, O>& real, const csr<T, I, O>& imaginary,
                    const io::file_info& from) {
   io::write_options w;
@@ -41,7 +42,7 @@ void write_complex(const options& o, const host_context& ctx, const settings& s,
   io::write_complex(ctx, s.output, real.view(), imaginary.view(), w);
 }
 
-int run(const options& o, const settings& s) {
+int run_convert(const options& o, const convert_settings& s) {
   require_output(o, s.output);
   const host_context ctx = host_only(o);
   return with_values(o.values, [&](auto zero) {
@@ -82,7 +83,7 @@ int run(const options& o, const settings& s) {
 
 void add_convert(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("convert", "the same matrix in another file format");
-  const auto s = std::make_shared<settings>();
+  const auto s = std::make_shared<convert_settings>();
   add_matrix(*command, s->matrix);
   add_output(*command, s->output, "the file to write; its extension says how; - is stdout")
       ->required();
@@ -93,7 +94,7 @@ void add_convert(CLI::App& cli, const options& o, action& chosen) {
                   "Examples:\n"
                   "  lacuna convert cage10.mtx.gz -o cage10.npz\n"
                   "  lacuna convert gen:poisson2d:n=100 -o - | gzip > poisson.mtx.gz");
-  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run_convert(o, *s); }; });
 }
 
 } // namespace lacuna::app

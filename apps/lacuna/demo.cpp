@@ -11,7 +11,7 @@
 namespace lacuna::app {
 namespace {
 
-struct settings {
+struct demo_settings {
   std::string matrix = "gen:poisson3d:n=80";
   io::read_options read;
 };
@@ -43,7 +43,7 @@ void print_verdict(int steps, double seconds, const demo_times& host, const demo
     print("  `lacuna plan` shows what was weighed, `lacuna help` what else there is.\n");
 }
 
-template <class T> int run_demo(const options& o, const settings& s) {
+template <class T> int run_demo(const options& o, const demo_settings& s) {
   const stopwatch watch;
   const engine chosen = choose_engine(o.device);
   const host_context host({o.threads});
@@ -106,7 +106,7 @@ template <class T> int run_demo(const options& o, const settings& s) {
 
 void add_demo(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("demo", "a tour: the main operations, each result verified");
-  const auto s = std::make_shared<settings>();
+  const auto s = std::make_shared<demo_settings>();
   command->add_option("A", s->matrix, "a file, - or gen:NAME[:...]; default: " + s->matrix)
       ->option_text("MATRIX");
   add_read_options(*command, s->read);

@@ -9,7 +9,7 @@
 namespace lacuna::app {
 namespace {
 
-struct settings {
+struct info_settings {
   std::string matrix;
   io::read_options read;
 };
@@ -166,7 +166,7 @@ void print_text(const options& o, const io::file_info& about, const facts_found&
   if (s.rows > 0) print_histogram(say, s);
 }
 
-int run(const options& o, const settings& s) {
+int run_info(const options& o, const info_settings& s) {
   if (s.matrix == "gen:") return list_generators(o);
   const host_context ctx = host_only(o);
   return with_values(o.values, [&](auto zero) {
@@ -184,7 +184,7 @@ int run(const options& o, const settings& s) {
 
 void add_info(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("info", "sizes, symmetry, row lengths, bands, blocks, bytes");
-  const auto s = std::make_shared<settings>();
+  const auto s = std::make_shared<info_settings>();
   add_matrix(*command, s->matrix);
   add_read_options(*command, s->read);
   command->footer("`lacuna info gen:` lists the matrices that can be generated.\n"
@@ -193,7 +193,7 @@ void add_info(CLI::App& cli, const options& o, action& chosen) {
                   "  lacuna info cage10.mtx.gz\n"
                   "  lacuna info gen:rmat:scale=16 --json\n"
                   "  zcat A.mtx.gz | lacuna info - --duplicates error");
-  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run_info(o, *s); }; });
 }
 
 } // namespace lacuna::app

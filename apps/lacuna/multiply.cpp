@@ -13,7 +13,7 @@
 namespace lacuna::app {
 namespace {
 
-struct settings {
+struct multiply_settings {
   std::string a, b, output;
   bool transpose_a = false, transpose_b = false, general = false, verify = false;
   std::uint64_t memory_limit = 0;
@@ -27,7 +27,7 @@ std::string name_of(spgemm_method method) {
   return method == spgemm_method::adaptive ? "adaptive" : "expand-sort";
 }
 
-struct outcome {
+struct multiply_outcome {
   std::int64_t rows = 0, cols = 0, entries = 0, products = 0;
   std::vector<double> seconds;
   std::int64_t peak_bytes = 0; ///< A, B, C and scratch, in the engine's memory
@@ -47,15 +47,16 @@ template <class A, class F> auto with_operand(bool is_transposed, const A& a, F&
 
 /// Offsets of C have 64 bits: nothing is too large but memory.
 template <class T, class I, class O, space S>
-outcome multiply_on(const options& o, const context<S>& ctx, const settings& s,
-                    const csr<T, I, O>& a, const csr<T, I, O>& b, csr<T, I, std::int64_t>& c) {
+multiply_outcome multiply_on(const options& o, const context<S>& ctx, const multiply_settings& s,
+                             const csr<T, I, O>& a, const csr<T, I, O>& b,
+                             csr<T, I, std::int64_t>& c) {
   const host_context host({o.threads});
   const auto& a_on_engine = bring_to(ctx, a);
   const auto& b_on_engine = bring_to(ctx, b);
   const spgemm_options how{.memory_limit = s.memory_limit,
                            .method = s.method,
                            .order = s.relaxed ? spgemm_order::relaxed : spgemm_order::of_a};
-  outcome measured;
+  multiply_outcome measured;
   with_operand(s.transpose_a, a_on_engine, [&](const auto& left) {
     with_operand(s.transpose_b, b_on_engine, [&](const auto& right) {
       const spgemm_estimate before = estimate(ctx, left, right);
@@ -103,13 +104,13 @@ io::file_info about_product(const io::file_info& a, const io::file_info& b) {
   return result;
 }
 
-std::string in_words(const settings& s) {
+std::string in_words(const multiply_settings& s) {
   return shown(s.a) + (s.transpose_a ? "^T" : "") + " times " + shown(s.b) +
          (s.transpose_b ? "^T" : "");
 }
 
-void report(const options& o, const settings& s, const outcome& measured, const std::string& device,
-            const std::string& where) {
+void report(const options& o, const multiply_settings& s, const multiply_outcome& measured,
+            const std::string& device, const std::string& where) {
   const double seconds = measured.median();
   const double rate = seconds > 0 ? 2 * static_cast<double>(measured.products) / seconds : 0;
   if (o.json)
@@ -144,7 +145,7 @@ void report(const options& o, const settings& s, const outcome& measured, const 
         measured.check.ok ? "" : fmt::format(", in row {}", measured.check.row));
 }
 
-int run(const options& o, const settings& s) {
+int run_multiply(const options& o, const multiply_settings& s) {
   require_output(o, s.output);
   if (s.a == "-" && s.b == "-") throw CLI::ValidationError("B", "standard input is taken by A");
   return with_values(o.values, [&](auto zero) {
@@ -153,11 +154,11 @@ int run(const options& o, const settings& s) {
       const host_context host({o.threads});
       const auto left = load_matrix<T>(host, s.a, s.read, shows_progress(o));
       const auto right = load_matrix<T>(host, s.b, s.read, shows_progress(o));
-      const outcome measured = naming(s.a + " times " + s.b, [&] {
+      const multiply_outcome measured = naming(s.a + " times " + s.b, [&] {
         return with_like_widths(host, left.matrix, right.matrix, [&](const auto& a, const auto& b) {
           using M = std::remove_cvref_t<decltype(a)>;
           csr<T, typename M::index_type, std::int64_t> c;
-          outcome made = multiply_on(o, ctx, s, a, b, c);
+          multiply_outcome made = multiply_on(o, ctx, s, a, b, c);
           if (!s.output.empty())
             write_like(o, host, s.output, std::as_const(c).view(),
                        about_product(left.about, right.about), s.general);
@@ -174,7 +175,7 @@ int run(const options& o, const settings& s) {
 
 void add_multiply(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("multiply", "the sparse product C = A B");
-  const auto s = std::make_shared<settings>();
+  const auto s = std::make_shared<multiply_settings>();
   add_matrix(*command, s->a);
   command->add_option("B", s->b, "the same; as many rows as A has columns")
       ->required()
@@ -205,7 +206,7 @@ void add_multiply(CLI::App& cli, const options& o, action& chosen) {
       "Examples:\n"
       "  lacuna multiply A.mtx A.mtx -o C.mtx --verify\n"
       "  lacuna multiply A.mtx A.mtx --transpose-b --memory-limit 2G --json");
-  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run_multiply(o, *s); }; });
 }
 
 } // namespace lacuna::app

@@ -12,7 +12,7 @@
 namespace lacuna::app {
 namespace {
 
-struct settings {
+struct plan_settings {
   std::string matrix;
   std::int64_t multiplies = 1000, transposed = 0;
   std::uint64_t memory_limit = 0;
@@ -86,7 +86,7 @@ json as_json(const std::vector<plan_candidate>& candidates) {
   return list;
 }
 
-void print_json_report(const settings& s, const plan_made& made, const std::string& device) {
+void print_json_report(const plan_settings& s, const plan_made& made, const std::string& device) {
   const plan_candidate& chosen = made.decision.chosen();
   json object = {{"command", "plan"},
                  {"matrix", s.matrix},
@@ -127,8 +127,8 @@ void print_decision(const plan_decision& decision, std::int64_t multiplies) {
           human_seconds(c.total_seconds), c.refused.empty() ? "" : "  refused: ", c.refused);
 }
 
-void report(const options& o, const settings& s, const plan_made& made, const std::string& device,
-            const std::string& where) {
+void report(const options& o, const plan_settings& s, const plan_made& made,
+            const std::string& device, const std::string& where) {
   if (o.json) return print_json_report(s, made, device);
   const plan_candidate& chosen = made.decision.chosen();
   if (o.quiet) {
@@ -149,13 +149,13 @@ void report(const options& o, const settings& s, const plan_made& made, const st
   for (const std::string& remark : made.machine.remarks) print("    note: {}\n", shown(remark));
 }
 
-bool is_within(const settings& s, const plan_candidate& c) {
+bool is_within(const plan_settings& s, const plan_candidate& c) {
   return s.memory_limit == 0 || c.bytes <= static_cast<double>(s.memory_limit);
 }
 
 /// csr is never refused, as it is there already: if it is chosen and over the limit, the best that
 /// is not; throws out_of_memory if there is none.
-std::string format_within(const settings& s, const plan_decision& decision) {
+std::string format_within(const plan_settings& s, const plan_decision& decision) {
   const plan_candidate& chosen = decision.chosen();
   for (const plan_candidate& c : decision.candidates)
     if (c.refused.empty() && is_within(s, c)) return c.format;
@@ -164,7 +164,7 @@ std::string format_within(const settings& s, const plan_decision& decision) {
                       static_cast<std::size_t>(chosen.bytes));
 }
 
-int run(const options& o, const settings& s) {
+int run_plan(const options& o, const plan_settings& s) {
   return with_values(o.values, [&](auto zero) {
     using T = decltype(zero);
     return on_engine(o, [&](const auto& ctx) {
@@ -190,7 +190,7 @@ int run(const options& o, const settings& s) {
 
 void add_plan(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("plan", "the storage and kernel for products, with reasons");
-  const auto s = std::make_shared<settings>();
+  const auto s = std::make_shared<plan_settings>();
   add_matrix(*command, s->matrix);
   const auto products = CLI::Range(std::int64_t{0}, std::int64_t{1} << 40);
   command->add_option("--multiplies", s->multiplies, "products to plan for; default: 1000")
@@ -217,7 +217,7 @@ void add_plan(CLI::App& cli, const options& o, action& chosen) {
       "Examples:\n"
       "  lacuna plan gen:circuit:n=1000000\n"
       "  lacuna plan A.mtx --multiplies 50000 --memory-limit 2G --json");
-  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run_plan(o, *s); }; });
 }
 
 } // namespace lacuna::app

@@ -16,7 +16,7 @@ namespace {
 
 enum class method { rcm, band_k };
 
-struct settings {
+struct reorder_settings {
   std::string matrix, output, permutation;
   method by = method::rcm;
   std::vector<std::int64_t> sizes = {96};
@@ -24,7 +24,7 @@ struct settings {
   io::read_options read;
 };
 
-struct outcome {
+struct reorder_outcome {
   matrix_statistics before, after;
   std::vector<std::int64_t> groups; ///< super-rows, super-super-rows, …
   double seconds = 0;               ///< to find the order
@@ -46,9 +46,9 @@ template <class I> void write_permutation(const std::string& path, const permuta
 }
 
 template <class T, class I, class O>
-outcome reorder(const options& o, const host_context& ctx, const settings& s, const csr<T, I, O>& a,
-                const io::file_info& about) {
-  outcome result;
+reorder_outcome reorder(const options& o, const host_context& ctx, const reorder_settings& s,
+                        const csr<T, I, O>& a, const io::file_info& about) {
+  reorder_outcome result;
   permutation<I> p;
   const stopwatch ordering;
   if (s.by == method::rcm) {
@@ -69,7 +69,8 @@ outcome reorder(const options& o, const host_context& ctx, const settings& s, co
   return result;
 }
 
-void report(const options& o, const host_context& ctx, const settings& s, const outcome& result) {
+void report(const options& o, const host_context& ctx, const reorder_settings& s,
+            const reorder_outcome& result) {
   const char* const name = s.by == method::rcm ? "rcm" : "band-k";
   if (o.json) {
     print_json({{"command", "reorder"},
@@ -112,7 +113,7 @@ void report(const options& o, const host_context& ctx, const settings& s, const 
   }
 }
 
-int run(const options& o, const settings& s) {
+int run_reorder(const options& o, const reorder_settings& s) {
   require_output(o, s.output);
   if (s.permutation == "-" && (o.json || s.output == "-"))
     throw CLI::ValidationError("--permutation", "standard output is taken; name a file");
@@ -129,7 +130,7 @@ int run(const options& o, const settings& s) {
       throw size_mismatch(fmt::format("reorder: {} is {} x {}; rows and columns are renumbered "
                                       "alike, so it must be square",
                                       s.matrix, about.rows, about.cols));
-    const outcome result = naming(s.matrix, [&] {
+    const reorder_outcome result = naming(s.matrix, [&] {
       return std::visit([&](const auto& a) { return reorder(o, ctx, s, a, about); }, loaded.matrix);
     });
     report(o, ctx, s, result);
@@ -142,7 +143,7 @@ int run(const options& o, const settings& s) {
 void add_reorder(CLI::App& cli, const options& o, action& chosen) {
   auto* command =
       cli.add_subcommand("reorder", "rows and columns renumbered for a small bandwidth");
-  const auto s = std::make_shared<settings>();
+  const auto s = std::make_shared<reorder_settings>();
   add_matrix(*command, s->matrix);
   add_choice<method>(*command, "--method", s->by,
                      {{"rcm", method::rcm}, {"band-k", method::band_k}},
@@ -172,7 +173,7 @@ void add_reorder(CLI::App& cli, const options& o, action& chosen) {
       "Examples:\n"
       "  lacuna reorder gen:mesh2d:shuffle=1\n"
       "  lacuna reorder A.mtx --method band-k --sizes 96,8 -o B.mtx --permutation p.mtx");
-  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run_reorder(o, *s); }; });
 }
 
 } // namespace lacuna::app

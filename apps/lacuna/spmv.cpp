@@ -14,7 +14,7 @@
 namespace lacuna::app {
 namespace {
 
-struct settings {
+struct spmv_settings {
   std::string matrix, x, y;
   bool transposed = false, verify = false;
   std::string format; ///< empty: planned
@@ -25,7 +25,7 @@ struct settings {
   [[nodiscard]] int planned() const { return std::max(repeat, 1000); }
 };
 
-struct outcome {
+struct spmv_outcome {
   std::int64_t rows = 0, cols = 0, entries = 0;
   plan_decision decision;
   std::string kernel;
@@ -44,7 +44,8 @@ struct outcome {
 
 /// Rounds of products and passes of the probe in turn, so that a noisy moment hits both.
 template <class Run>
-void measure(outcome& result, int repeat, int products, const bandwidth_probe& probe, Run run) {
+void measure(spmv_outcome& result, int repeat, int products, const bandwidth_probe& probe,
+             Run run) {
   constexpr int most_passes = 11; // a pass costs far more than a small product
   std::vector<double> product_seconds, probe_seconds;
   run();
@@ -65,14 +66,14 @@ void measure(outcome& result, int repeat, int products, const bandwidth_probe& p
 
 /// x and y are in host memory; y has the size of the result.
 template <class T, class I, class O, space S>
-outcome multiply_on(const context<S>& ctx, const csr<T, I, O>& a, const array<T>& x, array<T>& y,
-                    const settings& s) {
+spmv_outcome multiply_on(const context<S>& ctx, const csr<T, I, O>& a, const array<T>& x,
+                         array<T>& y, const spmv_settings& s) {
   const auto& matrix = bring_to(ctx, a);
   const auto& x_on_engine = bring_to(ctx, x);
   array<T, S> y_on_engine(ctx, y.size());
   // On a device products are queued back to back: one alone would be timed with its launch.
   constexpr int products = S == space::host ? 1 : 10;
-  outcome result;
+  spmv_outcome result;
   plan_hints hints;
   hints.multiplies = s.transposed ? 0 : s.planned();
   hints.transposed_multiplies = s.transposed ? s.planned() : 0;
@@ -105,7 +106,8 @@ outcome multiply_on(const context<S>& ctx, const csr<T, I, O>& a, const array<T>
 }
 
 template <class T>
-array<T> load_x(const options& o, const host_context& host, const settings& s, std::int64_t size) {
+array<T> load_x(const options& o, const host_context& host, const spmv_settings& s,
+                std::int64_t size) {
   if (!s.x.empty()) {
     io::read_options read;
     read.complex = s.read.complex;
@@ -116,8 +118,8 @@ array<T> load_x(const options& o, const host_context& host, const settings& s, s
   return x;
 }
 
-void report(const options& o, const settings& s, const outcome& result, const std::string& device,
-            const std::string& where) {
+void report(const options& o, const spmv_settings& s, const spmv_outcome& result,
+            const std::string& device, const std::string& where) {
   const double gflops = result.ops / result.seconds * 1e-9;
   const double gbytes = result.bytes / result.seconds * 1e-9;
   const bool right = result.verify_error <= 1; // false for NaN
@@ -175,7 +177,7 @@ void report(const options& o, const settings& s, const outcome& result, const st
           result.verify_error);
 }
 
-int run(const options& o, const settings& s) {
+int run_spmv(const options& o, const spmv_settings& s) {
   require_output(o, s.y);
   if (s.matrix == "-" && s.x == "-")
     throw CLI::ValidationError("-x", "standard input is taken by the matrix");
@@ -187,7 +189,7 @@ int run(const options& o, const settings& s) {
       const auto& about = loaded.about;
       const array<T> x = load_x<T>(o, host, s, s.transposed ? about.rows : about.cols);
       array<T> y(host, s.transposed ? about.cols : about.rows);
-      const outcome result = naming(s.x.empty() ? s.matrix : s.matrix + " times " + s.x, [&] {
+      const spmv_outcome result = naming(s.x.empty() ? s.matrix : s.matrix + " times " + s.x, [&] {
         return std::visit([&](const auto& a) { return multiply_on(ctx, a, x, y, s); },
                           loaded.matrix);
       });
@@ -202,7 +204,7 @@ int run(const options& o, const settings& s) {
 
 void add_spmv(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("spmv", "y = A x: time, GFLOP/s, share of the bandwidth");
-  const auto s = std::make_shared<settings>();
+  const auto s = std::make_shared<spmv_settings>();
   add_matrix(*command, s->matrix);
   command->add_option("-x", s->x, "the vector (also .npy); default: a fixed, seeded one")
       ->option_text("FILE");
@@ -224,7 +226,7 @@ void add_spmv(CLI::App& cli, const options& o, action& chosen) {
       "  lacuna spmv gen:poisson3d:n=128 --verify\n"
       "  lacuna spmv gen:rmat --format ell_csr\n"
       "  lacuna spmv A.mtx -x x.mtx -o y.mtx --transpose --precision f32");
-  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run_spmv(o, *s); }; });
 }
 
 } // namespace lacuna::app

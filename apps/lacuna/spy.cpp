@@ -11,7 +11,7 @@
 namespace lacuna::app {
 namespace {
 
-struct settings {
+struct spy_settings {
   std::string matrix, output;
   std::int64_t size = 1024;
   io::read_options read;
@@ -19,7 +19,7 @@ struct settings {
 
 bool is_svg(const std::string& path) { return path.ends_with(".svg"); }
 
-picture_layout layout_for(const settings& s, std::int64_t rows, std::int64_t cols) {
+picture_layout layout_for(const spy_settings& s, std::int64_t rows, std::int64_t cols) {
   if (s.output.empty()) {
     const int lines = terminal_height(STDOUT_FILENO);
     return lay_out_text(rows, cols, terminal_width(STDOUT_FILENO),
@@ -30,7 +30,8 @@ picture_layout layout_for(const settings& s, std::int64_t rows, std::int64_t col
 }
 
 template <class T>
-picture take_picture(const host_context& ctx, const settings& s, const io::file_matrix<T>& loaded) {
+picture take_picture(const host_context& ctx, const spy_settings& s,
+                     const io::file_matrix<T>& loaded) {
   return std::visit(
       [&]<class I, class O>(const csr<T, I, O>& a) {
         picture p;
@@ -52,7 +53,7 @@ void write_picture(const picture& p, const std::string& path) {
   file.commit();
 }
 
-void report(const options& o, const settings& s, const picture& p) {
+void report(const options& o, const spy_settings& s, const picture& p) {
   const std::int64_t filled =
       std::count_if(p.grid.count.begin(), p.grid.count.end(), [](auto n) { return n > 0; });
   if (o.json) {
@@ -79,7 +80,7 @@ void report(const options& o, const settings& s, const picture& p) {
   }
 }
 
-int run(const options& o, const settings& s) {
+int run_spy(const options& o, const spy_settings& s) {
   require_output(o, s.output);
   const host_context ctx = host_only(o);
   return with_values(o.values, [&](auto zero) {
@@ -96,7 +97,7 @@ int run(const options& o, const settings& s) {
 
 void add_spy(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("spy", "a picture of the pattern: .png, .svg or terminal");
-  const auto s = std::make_shared<settings>();
+  const auto s = std::make_shared<spy_settings>();
   add_matrix(*command, s->matrix);
   command->add_option("-o,--output", s->output, "write a .png or .svg; default: draw here")
       ->option_text("FILE")
@@ -117,7 +118,7 @@ void add_spy(CLI::App& cli, const options& o, action& chosen) {
                   "Examples:\n"
                   "  lacuna spy gen:circuit:n=20000\n"
                   "  lacuna spy A.mtx -o a.png --size 2048");
-  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run_spy(o, *s); }; });
 }
 
 } // namespace lacuna::app

@@ -12,13 +12,13 @@
 namespace lacuna::app {
 namespace {
 
-struct settings {
+struct transpose_settings {
   std::string matrix, output;
   bool general = false;
   io::read_options read;
 };
 
-struct outcome {
+struct transpose_outcome {
   std::int64_t rows = 0, cols = 0, entries = 0;
   double seconds = 0;
   std::int64_t peak_bytes = 0; ///< both matrices and scratch, in the engine's memory
@@ -26,7 +26,7 @@ struct outcome {
 
 /// Leaves the transpose in host memory, `b`.
 template <class T, class I, class O, space S>
-outcome transpose_on(const context<S>& ctx, const csr<T, I, O>& a, csr<T, I, O>& b) {
+transpose_outcome transpose_on(const context<S>& ctx, const csr<T, I, O>& a, csr<T, I, O>& b) {
   const auto timed = [&](const auto& from) {
     ctx.synchronize();
     reset_memory_peak(S);
@@ -35,7 +35,7 @@ outcome transpose_on(const context<S>& ctx, const csr<T, I, O>& a, csr<T, I, O>&
     ctx.synchronize();
     return std::pair(std::move(result), watch.seconds());
   };
-  outcome measured;
+  transpose_outcome measured;
   if constexpr (S == space::host) {
     std::tie(b, measured.seconds) = timed(a);
     measured.peak_bytes = memory(S).peak;
@@ -52,7 +52,7 @@ outcome transpose_on(const context<S>& ctx, const csr<T, I, O>& a, csr<T, I, O>&
   return measured;
 }
 
-int run(const options& o, const settings& s) {
+int run_transpose(const options& o, const transpose_settings& s) {
   require_output(o, s.output);
   return with_values(o.values, [&](auto zero) {
     using T = decltype(zero);
@@ -61,11 +61,11 @@ int run(const options& o, const settings& s) {
       const auto loaded = load_matrix<T>(host, s.matrix, s.read, shows_progress(o));
       const auto transpose_and_write = [&]<class I, class O>(const csr<T, I, O>& a) {
         csr<T, I, O> b;
-        const outcome result = transpose_on(ctx, a, b);
+        const transpose_outcome result = transpose_on(ctx, a, b);
         write_like(o, host, s.output, std::as_const(b).view(), loaded.about, s.general);
         return result;
       };
-      const outcome measured =
+      const transpose_outcome measured =
           naming(s.matrix, [&] { return std::visit(transpose_and_write, loaded.matrix); });
       talk(o, s.output)("{} -> {}: {}; transposed in {} on {}, {} at most\n", shown(s.matrix),
                         shown(s.output),
@@ -92,7 +92,7 @@ int run(const options& o, const settings& s) {
 
 void add_transpose(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("transpose", "B = A^T");
-  const auto s = std::make_shared<settings>();
+  const auto s = std::make_shared<transpose_settings>();
   add_matrix(*command, s->matrix);
   add_output(*command, s->output, "the file to write; its extension says how; - is stdout")
       ->required();
@@ -101,7 +101,7 @@ void add_transpose(CLI::App& cli, const options& o, action& chosen) {
   command->footer("Examples:\n"
                   "  lacuna transpose A.mtx -o At.mtx.zst\n"
                   "  lacuna transpose gen:rmat:scale=16 -o rmat-transposed.npz --json");
-  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run(o, *s); }; });
+  command->callback([&o, &chosen, s] { chosen = [&o, s] { return run_transpose(o, *s); }; });
 }
 
 } // namespace lacuna::app

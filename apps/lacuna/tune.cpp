@@ -16,7 +16,7 @@
 namespace lacuna::app {
 namespace {
 
-struct settings {
+struct tune_settings {
   bool quick = false, dry_run = false;
   std::string file;
   std::vector<std::string> only;
@@ -158,7 +158,7 @@ void print_tables(const talk& say, const tuning& t) {
           c.best.kernel);
 }
 
-template <space S> int run_on(const options& o, const settings& s, const context<S>& ctx) {
+template <space S> int run_on(const options& o, const tune_settings& s, const context<S>& ctx) {
   if (s.file == "-" || io::is_pipe_or_device(s.file))
     throw CLI::ValidationError("-o", "costs are stored in a file; name one");
   std::string file = s.file.empty() ? machine_file(machine_name(ctx)) : s.file;
@@ -222,7 +222,7 @@ template <space S> int run_on(const options& o, const settings& s, const context
 
 void add_tune(CLI::App& cli, const options& o, action& chosen) {
   auto* command = cli.add_subcommand("tune", "measures this machine for plans, and stores that");
-  const auto s = std::make_shared<settings>();
+  const auto s = std::make_shared<tune_settings>();
   command->add_flag("--quick", s->quick, "fewer and smaller matrices: under a minute on two cores");
   command->add_flag("--dry-run", s->dry_run, "store nothing");
   command->add_option("-o,--output", s->file, "store there; default: where plans look for it")

@@ -11,13 +11,14 @@ template <class T> struct entry {
   T value;
 };
 
+template <class T> bool before(const entry<T>& a, const entry<T>& b) {
+  return a.row != b.row ? a.row < b.row : a.col < b.col;
+}
+
 /// One entry per coordinate, in order: the sum of its values, rounded to T after every step.
 template <class T> void sum_duplicates(std::vector<entry<T>>& entries) {
-  const auto before = [](const entry<T>& a, const entry<T>& b) {
-    return a.row != b.row ? a.row < b.row : a.col < b.col;
-  };
-  if (!std::is_sorted(entries.begin(), entries.end(), before))
-    std::stable_sort(entries.begin(), entries.end(), before);
+  if (!std::is_sorted(entries.begin(), entries.end(), before<T>))
+    std::stable_sort(entries.begin(), entries.end(), before<T>);
   std::size_t count = 0;
   for (const entry<T>& e : entries)
     if (count > 0 && entries[count - 1].row == e.row && entries[count - 1].col == e.col)
@@ -41,11 +42,14 @@ template <class T> std::vector<entry<T>> scaled_sums(double scale, const triplet
 } // namespace
 
 template <class T> triplets add(double alpha, const triplets& a, double beta, const triplets& b) {
-  auto sum = scaled_sums<T>(alpha, a);
-  const auto right = scaled_sums<T>(beta, b);
-  sum.insert(sum.end(), right.begin(), right.end());
+  const auto left = scaled_sums<T>(alpha, a), right = scaled_sums<T>(beta, b);
+  std::vector<entry<T>> sum(left.size() + right.size());
+  std::merge(left.begin(), left.end(), right.begin(), right.end(), sum.begin(), before<T>);
   sum_duplicates(sum);
   triplets result{a.shape, {}, {}, {}};
+  result.row.reserve(sum.size());
+  result.col.reserve(sum.size());
+  result.value.reserve(sum.size());
   for (const entry<T>& e : sum) {
     result.row.push_back(e.row);
     result.col.push_back(e.col);

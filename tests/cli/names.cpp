@@ -18,26 +18,27 @@ bool is_harmless(const std::string& text) {
   });
 }
 
-const std::string odd = "a\033[31m\n\x7f\xff.mtx";
+const std::string odd_name = "a\033[31m\n\x7f\xff.mtx";
 const std::string odd_shown = "a\\x1b[31m\\n\\x7f\\xff.mtx";
 
 TEST_F(Cli, ControlCharactersAreShownEscaped) {
-  write(odd, small_symmetric);
-  const auto r = run({"info", odd});
+  write(odd_name, small_symmetric);
+  const auto r = run({"info", odd_name});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_TRUE(begins(r.out, odd_shown + ": Matrix Market coordinate\n"));
-  const std::vector<std::vector<std::string>> all = {{"info", odd},
-                                                     {"info", odd, "--quiet"},
-                                                     {"spy", odd},
-                                                     {"spy", odd, "-o", odd + ".svg"},
-                                                     {"plan", odd},
-                                                     {"spmv", odd, "--repeat", "1"},
-                                                     {"multiply", odd, odd, "-o", odd},
-                                                     {"add", odd, odd, "-o", odd},
-                                                     {"transpose", odd, "-o", odd},
-                                                     {"convert", odd, "-o", odd},
-                                                     {"reorder", odd},
-                                                     {"demo", odd}};
+  const std::vector<std::vector<std::string>> all = {
+      {"info", odd_name},
+      {"info", odd_name, "--quiet"},
+      {"spy", odd_name},
+      {"spy", odd_name, "-o", odd_name + ".svg"},
+      {"plan", odd_name},
+      {"spmv", odd_name, "--repeat", "1"},
+      {"multiply", odd_name, odd_name, "-o", odd_name},
+      {"add", odd_name, odd_name, "-o", odd_name},
+      {"transpose", odd_name, "-o", odd_name},
+      {"convert", odd_name, "-o", odd_name},
+      {"reorder", odd_name},
+      {"demo", odd_name}};
   for (const auto& arguments : all) {
     SCOPED_TRACE(arguments.front());
     const auto each = run(arguments);
@@ -46,13 +47,13 @@ TEST_F(Cli, ControlCharactersAreShownEscaped) {
     EXPECT_TRUE(has(each.out, odd_shown));
     EXPECT_EQ(each.err, "");
   }
-  const std::string svg = read(odd + ".svg");
+  const std::string svg = read(odd_name + ".svg");
   EXPECT_TRUE(is_harmless(svg));
   EXPECT_TRUE(has(svg, ">" + odd_shown + "</text>"));
 }
 
 TEST_F(Cli, MessagesAreLinesWhateverTheNamesAre) {
-  const auto missing = run({"info", "no" + odd});
+  const auto missing = run({"info", "no" + odd_name});
   EXPECT_EQ(missing.code, 3);
   EXPECT_EQ(missing.err, "lacuna: no" + odd_shown + ": cannot read: No such file or directory\n");
   const auto usage = run({"info", "gen:dense", "--\033[1mbold\n"});
@@ -69,9 +70,9 @@ TEST_F(Cli, MessagesAreLinesWhateverTheNamesAre) {
 TEST_F(Cli, JsonIsJsonWhateverTheNamesAre) {
   write("a\033\n.mtx", small_symmetric);
   EXPECT_EQ(run({"info", "a\033\n.mtx", "--json"}).json()["matrix"], "a\033\n.mtx");
-  write(odd, small_symmetric);
-  EXPECT_EQ(run({"info", odd, "--json"}).json()["nnz"], 5);
-  EXPECT_EQ(run({"info", "no" + odd, "--json"}).json()["error"]["kind"], "bad_input");
+  write(odd_name, small_symmetric);
+  EXPECT_EQ(run({"info", odd_name, "--json"}).json()["nnz"], 5);
+  EXPECT_EQ(run({"info", "no" + odd_name, "--json"}).json()["error"]["kind"], "bad_input");
 }
 
 TEST_F(Cli, EveryMessageNamesItsFiles) {
@@ -126,12 +127,12 @@ TEST_F(Cli, PlainTerminalsGetAscii) {
 
 #ifdef LACUNA_HAS_ZLIB
 TEST_F(Cli, ProgressOnPlainTerminals) {
-  const std::vector<std::string> slow = {"--threads",          "1",  "convert",
-                                         "gen:poisson3d:n=70", "-o", "a.mtx.gz"};
-  const auto plain = run(slow, {.environment = {"LC_ALL=C"}, .stderr_terminal = true});
+  const std::vector<std::string> command = {"--threads",          "1",  "convert",
+                                            "gen:poisson3d:n=70", "-o", "a.mtx.gz"};
+  const auto plain = run(command, {.environment = {"LC_ALL=C"}, .stderr_terminal = true});
   EXPECT_TRUE(has(plain.err, "\rwriting a.mtx.gz #"));
   EXPECT_TRUE(is_ascii(plain.err)) << plain.err;
-  EXPECT_EQ(run(slow, {.environment = {"TERM=dumb"}, .stderr_terminal = true}).err, "");
+  EXPECT_EQ(run(command, {.environment = {"TERM=dumb"}, .stderr_terminal = true}).err, "");
 }
 #endif
 

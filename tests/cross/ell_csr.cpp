@@ -37,17 +37,27 @@ protected:
 };
 TYPED_TEST_SUITE(EllCsr, all_configs, config_name);
 
+/// What it says of itself holds, it goes back to the matrix, and copies multiply alike.
 TYPED_TEST(EllCsr, HoldsTheMatrix) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
   TestFixture::for_each_case([&](const auto& host) {
-    return [&](const auto& e) {
-      check(TypeParam::context(), e);
-      const auto back = to_csr(TypeParam::context(), e);
+    return [&, x = random_vector<T>(host.shape().col, 6)](const auto& e) {
+      check(ctx, e);
+      const auto back = to_csr(ctx, e);
       EXPECT_EQ(e.shape(), host.shape());
       EXPECT_TRUE(same(host_vector(back.colind()), host_vector(host.colind())));
       EXPECT_TRUE(same(host_vector(back.values()), host_vector(host.values())));
       const auto rowptr = host_vector(back.rowptr());
       for (std::size_t i = 0; i < rowptr.size(); ++i)
         ASSERT_EQ(rowptr[i], host.rowptr()[static_cast<std::int64_t>(i)]);
+      const auto x_on_engine = TypeParam::put(x);
+      auto y = TypeParam::put(all_nan<T>(e.shape().row));
+      multiply(ctx, e, x_on_engine, y);
+      const auto copy = copy_to(ctx, copy_to(host_context(), e));
+      auto y_copy = TypeParam::put(all_nan<T>(e.shape().row));
+      multiply(ctx, copy, x_on_engine, y_copy);
+      EXPECT_TRUE(same(host_vector(y_copy), host_vector(y)));
     };
   });
 }
@@ -74,6 +84,7 @@ TYPED_TEST(EllCsr, IsMadeAsByOneThreadOfTheHost) {
   });
 }
 
+/// Numbers, and NaN, infinities and zeros of both signs.
 TYPED_TEST(EllCsr, Multiplies) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
@@ -81,6 +92,8 @@ TYPED_TEST(EllCsr, Multiplies) {
     const auto x = random_vector<T>(host.shape().col, 1), z = random_vector<T>(host.shape().row, 2);
     const auto plain = expected_product(1, host, false, x);
     const auto with_addend = expected_product(-1.5, host, false, x, 0.25, z);
+    const auto special = special_vector<T>(host.shape().col, 3);
+    const auto of_special = expected_product(1, host, false, special);
     return [=, &ctx](const auto& e) {
       const auto x_on_engine = TypeParam::put(x);
       auto y = TypeParam::put(all_nan<T>(e.shape().row));
@@ -92,19 +105,9 @@ TYPED_TEST(EllCsr, Multiplies) {
       y = TypeParam::put(z);
       multiply(ctx, scaled(-1.5, e), x_on_engine, scaled(0.25, y), y);
       EXPECT_TRUE(within(host_vector(y), with_addend));
-    };
-  });
-}
-
-TYPED_TEST(EllCsr, SpecialValues) {
-  using T = typename TypeParam::value;
-  TestFixture::for_each_sum([&](const auto& host) {
-    const auto x = special_vector<T>(host.shape().col, 3);
-    const auto want = expected_product(1, host, false, x);
-    return [=](const auto& e) {
-      auto y = TypeParam::put(all_nan<T>(e.shape().row));
-      multiply(TypeParam::context(), e, TypeParam::put(x), y);
-      EXPECT_TRUE(within(host_vector(y), want));
+      y = TypeParam::put(all_nan<T>(e.shape().row));
+      multiply(ctx, e, TypeParam::put(special), y);
+      EXPECT_TRUE(within(host_vector(y), of_special));
     };
   });
 }
@@ -127,22 +130,6 @@ TYPED_TEST(EllCsr, SeveralColumns) {
         EXPECT_TRUE(y.gaps_untouched());
       }
     }
-  });
-}
-
-TYPED_TEST(EllCsr, CopiesMultiplyAlike) {
-  using T = typename TypeParam::value;
-  const auto& ctx = TypeParam::context();
-  TestFixture::for_each_case([&](const auto& host) {
-    return [&, x = random_vector<T>(host.shape().col, 6)](const auto& e) {
-      const auto x_on_engine = TypeParam::put(x);
-      auto y = TypeParam::put(all_nan<T>(e.shape().row));
-      multiply(ctx, e, x_on_engine, y);
-      const auto copy = copy_to(ctx, copy_to(host_context(), e));
-      auto y_copy = TypeParam::put(all_nan<T>(e.shape().row));
-      multiply(ctx, copy, x_on_engine, y_copy);
-      EXPECT_TRUE(same(host_vector(y_copy), host_vector(y)));
-    };
   });
 }
 

@@ -15,6 +15,22 @@ constexpr const char* names[] = {"one huge row",
                                  "unsorted with duplicates",
                                  "empty rows at start, middle and end"};
 
+/// Times rows of 300 entries, the first row is so much of the work that threads divide it.
+const triplets& divided_row() {
+  static const triplets result = [] {
+    triplets m{"a row that is divided", 200, 1000, {}, {}, {}};
+    random_source random(8);
+    for (std::int64_t j = 0; j < m.cols; ++j) m.add(0, j, random.value());
+    for (std::int64_t i = 1; i < m.rows; ++i) m.add(i, random.below(m.cols), random.value());
+    return m;
+  }();
+  return result;
+}
+/// What a sparse product multiplies m by.
+triplets right_factor(const triplets& m) {
+  return random_matrix(m.cols, 50'000, &m == &divided_row() ? 300 : 2, 10);
+}
+
 /// What an operation computed, bit by bit.
 class bits {
 public:
@@ -83,20 +99,23 @@ template <class T, class I, class O> struct operations {
   template <space S> static bits multiply_dense(const triplets& m, const context<S>& ctx) {
     const auto a = copy_to(ctx, make_csr<T, I, O>(m));
     bits result;
-    for (const std::int64_t columns : {1, 2, 4, 7})
+    for (const std::int64_t columns : {1, 2, 4, 7}) {
+      const dense_block<T> numbers({m.cols, columns}, 7),
+          nan = dense_block<T>::nan({m.rows, columns});
       for (const layout l : {layout::row_major, layout::column_major}) {
-        const auto x = dense_block<T>({m.cols, columns}, 7).put(ctx, l, 0);
-        auto y = dense_block<T>::nan({m.rows, columns}).put(ctx, l, 0);
+        const auto x = numbers.put(ctx, l, 0);
+        auto y = nan.put(ctx, l, 0);
         multiply(ctx, a, x.view(), y.view());
         result.add(y.elements());
         multiply(ctx, scaled(0.3, a), x.view(), scaled(0.7, y.view()), y.view());
         result.add(y.elements());
       }
+    }
     return result;
   }
   template <space S> static bits multiply_sparse(const triplets& m, const context<S>& ctx) {
     const auto a = copy_to(ctx, make_csr<T, I, O>(m));
-    const auto b = copy_to(ctx, make_csr<T, I, O>(random_matrix(m.cols, 50'000, 2, 10)));
+    const auto b = copy_to(ctx, make_csr<T, I, O>(right_factor(m)));
     bits result;
     const auto c = multiply(ctx, scaled(0.3, a), b);
     result.add(c);
@@ -123,7 +142,7 @@ template <class T, class I, class O> struct operations {
   }
   template <space S> static bits multiply_by_sorting(const triplets& m, const context<S>& ctx) {
     const auto a = copy_to(ctx, make_csr<T, I, O>(m));
-    const auto b = copy_to(ctx, make_csr<T, I, O>(random_matrix(m.cols, 50'000, 2, 10)));
+    const auto b = copy_to(ctx, make_csr<T, I, O>(right_factor(m)));
     constexpr spgemm_options by_sorting{.method = spgemm_method::expand_sort};
     bits result, other;
     result.add(multiply(ctx, scaled(0.3, a), b, by_sorting));
@@ -187,14 +206,14 @@ template <class C> class Repeat : public engine_test<C> {
 protected:
   /// Twice on one context, and once on another with other memory.
   template <class Op> static void expect_same(Op op) {
-    for (const char* name : names) {
-      SCOPED_TRACE(std::string(C::engine::name) + ": " + name);
-      const triplets& m = battery_matrix(name);
-      const bits first = op(m, C::context());
-      EXPECT_TRUE(op(m, C::context()) == first) << "the second call";
-      const context<C::memory_space> another = another_context();
-      EXPECT_TRUE(op(m, another) == first) << "another context";
-    }
+    for (const char* name : names) expect_same(op, battery_matrix(name));
+  }
+  template <class Op> static void expect_same(Op op, const triplets& m) {
+    SCOPED_TRACE(std::string(C::engine::name) + ": " + m.name);
+    const bits first = op(m, C::context());
+    EXPECT_TRUE(op(m, C::context()) == first) << "the second call";
+    const context<C::memory_space> another = another_context();
+    EXPECT_TRUE(op(m, another) == first) << "another context";
   }
   /// On the host only: any number of threads.
   template <class Op> static void expect_same_for_threads(Op op) {
@@ -257,6 +276,8 @@ TYPED_TEST(Repeat, MultiplySparse) {
   };
   TestFixture::expect_same(op);
   TestFixture::expect_same_for_threads(op);
+  TestFixture::expect_same(op, divided_row());
+  TestFixture::expect_same_for_threads(op, divided_row());
 }
 
 TYPED_TEST(Repeat, MultiplySparseBySorting) {
@@ -265,6 +286,8 @@ TYPED_TEST(Repeat, MultiplySparseBySorting) {
   };
   TestFixture::expect_same(op);
   TestFixture::expect_same_for_threads(op);
+  TestFixture::expect_same(op, divided_row());
+  TestFixture::expect_same_for_threads(op, divided_row());
 }
 
 TYPED_TEST(Repeat, Sums) {

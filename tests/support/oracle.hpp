@@ -89,5 +89,8 @@ template <class A> reference::triplets entries_of(const A& a);
 /// The same entries in the same order, values bit by bit.
 ::testing::AssertionResult same_entries(const reference::triplets& got,
                                         const reference::triplets& want);
+/// The same, but any NaN for a NaN: the sign and payload of one that is computed depend on the
+/// machine.
+::testing::AssertionResult same_sums(reference::triplets got, reference::triplets want);
 
 } // namespace lacuna::test
