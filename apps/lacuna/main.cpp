@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   add_add(cli, o, chosen);
   add_transpose(cli, o, chosen);
   add_convert(cli, o, chosen);
+  add_update(cli, o, chosen);
   add_reorder(cli, o, chosen);
   add_tune(cli, o, chosen);
   add_demo(cli, o, chosen);

@@ -35,6 +35,7 @@ void add_spmv(CLI::App& cli, const options& o, action& chosen);
 void add_multiply(CLI::App& cli, const options& o, action& chosen);
 void add_add(CLI::App& cli, const options& o, action& chosen);
 void add_transpose(CLI::App& cli, const options& o, action& chosen);
+void add_update(CLI::App& cli, const options& o, action& chosen);
 void add_convert(CLI::App& cli, const options& o, action& chosen);
 void add_reorder(CLI::App& cli, const options& o, action& chosen);
 void add_tune(CLI::App& cli, const options& o, action& chosen);

@@ -125,6 +125,20 @@ __device__ std::int64_t sum_before(std::int64_t value, std::int64_t& total) {
   return before + sum - value;
 }
 
+/// Elements of [0, count) that are not above a value; they ascend.
+template <class I>
+__device__ std::int64_t not_above(const I* columns, std::int64_t count, I column) {
+  std::int64_t low = 0, high = count;
+  while (low < high) {
+    const std::int64_t middle = (low + high) / 2;
+    if (columns[middle] <= column)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 template <class I>
 __global__ void __launch_bounds__(block_threads)
     make_keys(const I* rows, const I* cols, std::int64_t n, std::int64_t row_limit,
@@ -289,47 +303,48 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Columns in [0, count) that are below, or not above.
-template <class I> __device__ std::int64_t below(const I* columns, std::int64_t count, I column) {
-  return lower_bound(columns, count, column);
-}
-template <class I>
-__device__ std::int64_t not_above(const I* columns, std::int64_t count, I column) {
-  std::int64_t low = 0, high = count;
-  while (low < high) {
-    const std::int64_t middle = (low + high) / 2;
-    if (columns[middle] <= column)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-/// Entry number e of a row's segments and what comes after them, to its place among all of these at
-/// `to`: after those that are below, and after equal ones of earlier segments.
+/// Where an entry of a row goes if its segments, and `added` entries of a batch behind them, become
+/// one run: after those that are below, and after equal ones of earlier segments. `own`: its
+/// segment, the row's count for the batch; `e`: its place there.
 template <class T, class I, class O>
-__device__ void place_entry(const dynamic_rows<T, I, O>& m, std::int64_t row, std::int64_t e,
-                            const I* columns, const T* values, std::int64_t added, I* to_columns,
-                            T* to_values) {
+__device__ std::int64_t merged_place(const dynamic_rows<T, I, O>& m, std::int64_t row, int own,
+                                     std::int64_t e, I column, const I* columns,
+                                     std::int64_t added) {
   const int count = m.counts[row];
-  int own = 0;
-  while (own < count && e >= m.last(own, row) - m.first(own, row)) {
-    e -= m.last(own, row) - m.first(own, row);
-    ++own;
-  }
-  const std::int64_t from = own < count ? m.first(own, row) + e : e;
-  const I column = own < count ? m.colind[from] : columns[from];
-  std::int64_t rank = e;
+  std::int64_t place = e;
   for (int s = 0; s < count; ++s) {
-    if (s == own) continue;
     const std::int64_t begin = m.first(s, row), length = m.last(s, row) - begin;
-    rank += s < own ? not_above(m.colind + begin, length, column)
-                    : below(m.colind + begin, length, column);
+    if (s < own)
+      place += not_above<I>(m.colind + begin, length, column);
+    else if (s > own)
+      place += lower_bound<I>(m.colind + begin, length, column);
   }
-  if (own < count && added > 0) rank += below(columns, added, column);
-  to_columns[rank] = column;
-  to_values[rank] = own < count ? m.values[from] : values[from];
+  return own < count && added > 0 ? place + lower_bound<I>(columns, added, column) : place;
+}
+/// Entries [begin, end) of a row's segments, counted through, to one run at `to`; of a batch's
+/// entries behind them, too. By `threads` threads.
+template <class T, class I, class O>
+__device__ void merge_entries(const dynamic_rows<T, I, O>& m, std::int64_t row, std::int64_t begin,
+                              std::int64_t end, const I* columns, const T* values,
+                              std::int64_t added, I* to_columns, T* to_values, int thread,
+                              int threads) {
+  std::int64_t before = 0; // entries of earlier segments
+  const int count = m.counts[row];
+  for (int s = 0; s <= count; ++s) {
+    const bool batch = s == count;
+    const std::int64_t first = batch ? 0 : std::int64_t{m.first(s, row)};
+    const std::int64_t length = batch ? added : m.last(s, row) - first;
+    const I* const from = batch ? columns : m.colind + first;
+    const T* const from_values = batch ? values : m.values + first;
+    const std::int64_t last = min(length, end - before);
+    for (std::int64_t e = max(begin - before, std::int64_t{0}) + thread; e < last; e += threads) {
+      const I column = from[e];
+      const std::int64_t place = merged_place(m, row, s, e, column, columns, added);
+      to_columns[place] = column;
+      to_values[place] = from_values[e];
+    }
+    before += length;
+  }
 }
 
 /// Longer rows, one block per part of 4096 entries.
@@ -354,8 +369,8 @@ __global__ void __launch_bounds__(block_threads) write_long_rows(const batch_arg
       }
     } else if (h.decision.change == row_change::rewritten) {
       const std::int64_t end = min(begin + part_entries, m.sizes[h.row] + h.added);
-      for (std::int64_t e = begin + threadIdx.x; e < end; e += block_threads)
-        place_entry(m, h.row, e, columns, values, h.added, m.colind + h.place, m.values + h.place);
+      merge_entries(m, h.row, begin, end, columns, values, h.added, m.colind + h.place,
+                    m.values + h.place, static_cast<int>(threadIdx.x), block_threads);
     } else {
       const int s = m.counts[h.row] - 1;
       const std::int64_t from = m.first(s, h.row), length = m.last(s, h.row) - from;
@@ -365,7 +380,7 @@ __global__ void __launch_bounds__(block_threads) write_long_rows(const batch_arg
       }
       __syncthreads();
       for (std::int64_t e = threadIdx.x; e < length; e += block_threads) {
-        const std::int64_t to = from + e + below(columns, h.added, old_columns[e]);
+        const std::int64_t to = from + e + lower_bound(columns, h.added, old_columns[e]);
         m.colind[to] = old_columns[e];
         m.values[to] = old_values[e];
       }
@@ -387,83 +402,196 @@ __global__ void __launch_bounds__(block_threads) finish_rows(const batch_argumen
   const std::int64_t before = p.m.sizes[h.row];
   finish_row(p.m, h.row, h.decision, h.added, h.place);
   if (before <= long_row && before + h.added > long_row) {
-    const unsigned long long at = atomicAdd(&p.state->long_rows, 1ull);
-    if (static_cast<std::int64_t>(at) < p.limits.long_row_capacity)
-      p.m.long_rows[at] = static_cast<I>(h.row);
+    const std::int64_t at =
+        p.limits.long_rows + static_cast<std::int64_t>(atomicAdd(&p.state->long_rows, 1ull));
+    if (at < p.limits.long_row_capacity) p.m.long_rows[at] = static_cast<I>(h.row);
   }
   atomicMax(&p.state->segments, int{p.m.counts[h.row]});
 }
 
 /// Keys are the indices at the positions; those outside count as 0.
 template <class I>
-void key_by_index(const device_context& ctx, const I* index,
-                  sorted_keys<std::uint64_t, std::uint32_t>& to) {
-  auto* const key = to.keys.data();
-  const auto* const position = to.positions.data();
-  for_each(ctx, to.keys.size(), "batch", [=] __device__(std::int64_t i) {
+void key_by_index(const device_context& ctx, const I* index, const std::uint32_t* position,
+                  std::uint64_t* key, std::int64_t n) {
+  for_each(ctx, n, "batch", [=] __device__(std::int64_t i) {
     const I value = index[position[i]];
     key[i] = value < 0 ? 0 : static_cast<std::uint64_t>(value);
   });
 }
 
-/// A batch in order, and scratch that goes with it.
-template <class T, class I, class O> class sorted_batch {
-public:
-  sorted_batch(const device_context& ctx, const dynamic_rows<T, I, O>& m,
-               coo_view<const T, I, O, space::device> batch)
-      : state_(ctx, 1) {
-    const std::int64_t n = batch.size();
-    if (n > (std::int64_t{1} << 31) - 1)
-      throw unsupported("a batch has at most 2^31 - 1 entries; use several");
-    const batch_state start{0, 0, ~0ull, 0, 0, 0, 0};
-    check(
-        cudaMemcpyAsync(state_.data(), &start, sizeof start, cudaMemcpyHostToDevice, ctx.stream()),
-        "batch");
-    const auto bits = [](std::int64_t limit) {
-      return limit <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(limit - 1));
-    };
-    col_bits = bits(m.cols);
-    const bool fits = bits(m.rows) + col_bits <= 62;
-    sorted_keys<std::uint64_t, std::uint32_t> unsorted{{}, {ctx, n}};
-    unsorted.keys = array<std::uint64_t, space::device>(ctx, n);
-    const auto make = [&](std::uint64_t* keys) {
-      make_keys<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(
-          batch.rowind().data(), batch.colind().data(), n, m.rows, m.cols, col_bits, keys,
-          unsorted.positions.data(), state_.data());
-      check_launch("make_keys");
-    };
-    if (fits) {
-      make(unsorted.keys.data());
-      sorted_ = sort_stably(ctx, std::move(unsorted), std::int64_t{1} << (bits(m.rows) + col_bits));
-      keys = sorted_.keys.data();
-    } else {
-      // Indices of so many bits are sorted one after the other: stably, the rows last.
-      make(nullptr);
-      const auto sort_by = [&](const I* index, std::int64_t limit) {
-        key_by_index(ctx, index, unsorted);
-        unsorted = sort_stably(ctx, std::move(unsorted), limit);
-      };
-      sort_by(batch.colind().data(), std::numeric_limits<I>::max());
-      sort_by(batch.rowind().data(), std::numeric_limits<I>::max());
-      sorted_ = std::move(unsorted);
+/// Batches of up to so many entries are sorted by two launches of our own, for CUB's nine take
+/// longer than all the rest.
+constexpr std::int64_t small_batch = 32768;
+constexpr int chunk = 1024;
+
+/// Keys and positions in order within chunks, one block each: a bitonic sort of pairs.
+template <class I>
+__global__ void __launch_bounds__(chunk / 2)
+    sort_chunks(const I* rows, const I* cols, std::int64_t n, std::int64_t row_limit,
+                std::int64_t col_limit, int col_bits, std::uint64_t* keys, std::uint32_t* positions,
+                batch_state* state) {
+  __shared__ std::uint64_t key[chunk];
+  __shared__ std::uint32_t position[chunk];
+  const std::int64_t first = std::int64_t{blockIdx.x} * chunk;
+  for (int e = static_cast<int>(threadIdx.x); e < chunk; e += chunk / 2) {
+    const std::int64_t i = first + e;
+    key[e] = ~std::uint64_t{0};
+    position[e] = static_cast<std::uint32_t>(i);
+    if (i >= n) continue;
+    const std::int64_t row = rows[i], col = cols[i];
+    const bool outside = row < 0 || row >= row_limit || col < 0 || col >= col_limit;
+    if (outside) atomicMin(&state->outside, static_cast<unsigned long long>(i));
+    key[e] =
+        outside ? 0 : static_cast<std::uint64_t>(row) << col_bits | static_cast<std::uint64_t>(col);
+  }
+  for (int run = 2; run <= chunk; run *= 2)
+    for (int step = run / 2; step > 0; step /= 2) {
+      __syncthreads();
+      const int t = static_cast<int>(threadIdx.x);
+      const int a = 2 * t - (t & (step - 1)), b = a + step;
+      const bool ascending = (a & run) == 0;
+      const bool above = key[a] > key[b] || (key[a] == key[b] && position[a] > position[b]);
+      if (above == ascending) {
+        const std::uint64_t k = key[a];
+        key[a] = key[b];
+        key[b] = k;
+        const std::uint32_t p = position[a];
+        position[a] = position[b];
+        position[b] = p;
+      }
     }
-    positions = sorted_.positions.data();
+  __syncthreads();
+  for (int e = static_cast<int>(threadIdx.x); e < chunk && first + e < n; e += chunk / 2) {
+    keys[first + e] = key[e];
+    positions[first + e] = position[e];
   }
-  [[nodiscard]] batch_state* state() { return state_.data(); }
-  batch_state wait(const device_context& ctx) {
-    batch_state result;
-    read_back(ctx, &result, state_.data(), 1);
-    return result;
+}
+/// Each key to its place among all chunks: those of earlier chunks come before their equals.
+__global__ void __launch_bounds__(block_threads)
+    merge_chunks(const std::uint64_t* keys, const std::uint32_t* positions, std::int64_t n,
+                 std::uint64_t* to_keys, std::uint32_t* to_positions) {
+  const std::int64_t i = thread_index();
+  if (i >= n) return;
+  const std::uint64_t key = keys[i];
+  std::int64_t rank = i % chunk;
+  const std::int64_t own = i / chunk, chunks = (n + chunk - 1) / chunk;
+  for (std::int64_t c = 0; c < chunks; ++c) {
+    if (c == own) continue;
+    const std::uint64_t* const other = keys + c * chunk;
+    const std::int64_t length = min(std::int64_t{chunk}, n - c * chunk);
+    rank += c < own ? not_above(other, length, key) : lower_bound(other, length, key);
   }
+  to_keys[rank] = key;
+  to_positions[rank] = positions[i];
+}
+/// sums[i] = counts[0] + … + counts[i - 1], i up to n, by one block.
+__global__ void __launch_bounds__(block_threads)
+    sum_counts(const std::int64_t* counts, std::int64_t n, std::int64_t* sums) {
+  std::int64_t before = 0;
+  for (std::int64_t first = 0; first < n; first += 4 * block_threads) {
+    const std::int64_t i = first + 4 * threadIdx.x;
+    std::int64_t count[4], own = 0;
+    for (int u = 0; u < 4; ++u) own += count[u] = i + u < n ? counts[i + u] : 0;
+    std::int64_t total = 0;
+    std::int64_t sum = before + sum_before(own, total);
+    for (int u = 0; u < 4 && i + u < n; ++u) {
+      sums[i + u] = sum;
+      sum += count[u];
+    }
+    before += total;
+  }
+  if (threadIdx.x == 0) sums[n] = before;
+}
 
-  const std::uint64_t* keys = nullptr;
-  const std::uint32_t* positions = nullptr;
-  int col_bits = 0;
+/// Scratch in one piece: f names each array to take(pointer, size), twice.
+template <class F> array<char, space::device> lay_out(const device_context& ctx, F f) {
+  const auto rounded = [](std::int64_t n, std::size_t size) {
+    return (n * static_cast<std::int64_t>(size) + 255) / 256 * 256;
+  };
+  std::int64_t bytes = 0;
+  f([&]<class E>(E*&, std::int64_t n) { bytes += rounded(n, sizeof(E)); });
+  array<char, space::device> memory(ctx, bytes);
+  char* at = memory.data();
+  f([&]<class E>(E*& pointer, std::int64_t n) {
+    pointer = reinterpret_cast<E*>(at);
+    at += rounded(n, sizeof(E));
+  });
+  return memory;
+}
 
-private:
-  array<batch_state, space::device> state_;
-  sorted_keys<std::uint64_t, std::uint32_t> sorted_;
+/// Arrays that sorting takes.
+struct sort_buffers {
+  std::uint64_t* keys[2];
+  std::uint32_t* positions[2];
 };
+
+/// Puts a batch in order: p's keys and positions are there then.
+template <class T, class I, class O>
+void sort_batch(const device_context& ctx, const sort_buffers& to, batch_arguments<T, I, O>& p) {
+  const std::int64_t n = p.n;
+  const batch_state start{0, 0, ~0ull, 0, 0, 0, 0};
+  check(cudaMemcpyAsync(p.state, &start, sizeof start, cudaMemcpyHostToDevice, ctx.stream()),
+        "batch");
+  const auto bits = [](std::int64_t limit) {
+    return limit <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(limit - 1));
+  };
+  p.col_bits = bits(p.m.cols);
+  const int all_bits = bits(p.m.rows) + p.col_bits;
+  const auto make = [&](std::uint64_t* keys) {
+    make_keys<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(
+        p.rows, p.cols, n, p.m.rows, p.m.cols, p.col_bits, keys, to.positions[0], p.state);
+    check_launch("make_keys");
+  };
+  int sorted = 0;
+  if (all_bits > 62) {
+    // Indices of so many bits are sorted one after the other: stably, the rows last.
+    make(nullptr);
+    const auto sort_by = [&](const I* index) {
+      std::uint32_t* const positions[2] = {to.positions[sorted], to.positions[1 - sorted]};
+      key_by_index(ctx, index, positions[0], to.keys[0], n);
+      if (sort_stably<std::uint64_t, std::uint32_t>(ctx, to.keys, positions, n,
+                                                    8 * sizeof(I) - 1) == 1)
+        sorted = 1 - sorted;
+    };
+    sort_by(p.cols);
+    sort_by(p.rows);
+    p.keys = nullptr;
+    p.positions = to.positions[sorted];
+    return;
+  }
+  if (n <= small_batch) {
+    sort_chunks<<<static_cast<unsigned>((n + chunk - 1) / chunk), chunk / 2, 0, ctx.stream()>>>(
+        p.rows, p.cols, n, p.m.rows, p.m.cols, p.col_bits, to.keys[0], to.positions[0], p.state);
+    check_launch("sort_chunks");
+    merge_chunks<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(to.keys[0], to.positions[0], n,
+                                                                    to.keys[1], to.positions[1]);
+    check_launch("merge_chunks");
+    sorted = 1;
+  } else {
+    make(to.keys[0]);
+    sorted = sort_stably<std::uint64_t, std::uint32_t>(ctx, to.keys, to.positions, n, all_bits);
+  }
+  p.keys = to.keys[sorted];
+  p.positions = to.positions[sorted];
+}
+template <class T, class I, class O>
+batch_arguments<T, I, O> arguments_of(const dynamic_rows<T, I, O>& m,
+                                      coo_view<const T, I, O, space::device> batch) {
+  if (batch.size() > std::numeric_limits<std::int32_t>::max())
+    throw unsupported("a batch has at most 2^31 - 1 entries; use several");
+  batch_arguments<T, I, O> p{};
+  p.m = m;
+  p.rows = batch.rowind().data();
+  p.cols = batch.colind().data();
+  p.batch_values = batch.values().data();
+  p.n = batch.size();
+  return p;
+}
+batch_state wait_for(const device_context& ctx, const batch_state* state) {
+  batch_state result;
+  read_back(ctx, &result, state, 1);
+  return result;
+}
 
 /// Whether a bit is set.
 struct bit_set {
@@ -625,8 +753,8 @@ __global__ void __launch_bounds__(block_threads)
       values[to + e] = m.values[from + e];
     }
   } else {
-    for (std::int64_t e = lane; e < size; e += gather_lanes)
-      place_entry<T, I, O>(m, row, e, nullptr, nullptr, 0, colind + to, values + to);
+    merge_entries<T, I, O>(m, row, 0, size, nullptr, nullptr, 0, colind + to, values + to, lane,
+                           gather_lanes);
   }
 }
 template <class T, class I, class O>
@@ -637,8 +765,8 @@ __global__ void __launch_bounds__(block_threads)
     const std::int64_t row = list[work].row, to = starts[row];
     const std::int64_t begin = list[work].part * part_entries;
     const std::int64_t end = min(begin + part_entries, std::int64_t{m.sizes[row]});
-    for (std::int64_t e = begin + threadIdx.x; e < end; e += block_threads)
-      place_entry<T, I, O>(m, row, e, nullptr, nullptr, 0, colind + to, values + to);
+    merge_entries<T, I, O>(m, row, begin, end, nullptr, nullptr, 0, colind + to, values + to,
+                           static_cast<int>(threadIdx.x), block_threads);
   }
 }
 
@@ -656,34 +784,25 @@ batch_outcome apply_batch(const device_context& ctx, const dynamic_rows<T, I, O>
                           const batch_limits& limits) {
   const device_guard guard(ctx.device());
   const std::int64_t n = batch.size();
-  sorted_batch<T, I, O> sorted(ctx, m, batch);
-  array<O, space::device> places(ctx, n);
-  array<std::int64_t, space::device> counts(ctx, n), sums(ctx, n + 1), row_places(ctx, n);
-  array<std::uint32_t, space::device> first(ctx, n + 1);
-  array<I, space::device> new_columns(ctx, n);
-  array<T, space::device> new_values(ctx, n);
-  array<row_change, space::device> changes(ctx, n);
-  array<row_part, space::device> parts(ctx, n + (limits.used + n) / part_entries + 1);
-  const batch_arguments<T, I, O> p{m,
-                                   batch.rowind().data(),
-                                   batch.colind().data(),
-                                   batch.values().data(),
-                                   sorted.keys,
-                                   sorted.positions,
-                                   sorted.col_bits,
-                                   n,
-                                   rule,
-                                   limits,
-                                   places.data(),
-                                   counts.data(),
-                                   sums.data(),
-                                   first.data(),
-                                   new_columns.data(),
-                                   new_values.data(),
-                                   row_places.data(),
-                                   changes.data(),
-                                   parts.data(),
-                                   sorted.state()};
+  batch_arguments<T, I, O> p = arguments_of(m, batch);
+  p.rule = rule;
+  p.limits = limits;
+  sort_buffers buffers{};
+  const auto scratch = lay_out(ctx, [&](auto take) {
+    take(p.state, 1);
+    for (auto*& keys : buffers.keys) take(keys, n);
+    for (auto*& positions : buffers.positions) take(positions, n);
+    take(p.places, n);
+    take(p.counts, n);
+    take(p.sums, n + 1);
+    take(p.first, n + 1);
+    take(p.new_columns, n);
+    take(p.new_values, n);
+    take(p.row_places, n);
+    take(p.changes, n);
+    take(p.parts, n + (limits.used + n) / part_entries + 1);
+  });
+  sort_batch(ctx, buffers, p);
   const unsigned blocks = blocks_for(n);
   const auto launch = [&](auto kernel, unsigned grid, const char* name) {
     kernel<<<grid, block_threads, 0, ctx.stream()>>>(p);
@@ -692,7 +811,12 @@ batch_outcome apply_batch(const device_context& ctx, const dynamic_rows<T, I, O>
   const bool frozen = limits.frozen > 0;
   const bool changes_values = rule == batch_rule::add || rule == batch_rule::replace;
   launch(look_up<T, I, O>, blocks, "look_up");
-  exclusive_sums<std::int64_t, std::int64_t>(ctx, n, counts.data(), sums.data());
+  if (n <= small_batch) {
+    sum_counts<<<1, block_threads, 0, ctx.stream()>>>(p.counts, n, p.sums);
+    check_launch("sum_counts");
+  } else {
+    exclusive_sums<std::int64_t, std::int64_t>(ctx, n, p.counts, p.sums);
+  }
   launch(collect_new<T, I, O>, blocks, "collect_new");
   launch(decide_rows<T, I, O>, blocks, "decide_rows");
   if (changes_values && !frozen) launch(change_values<false, T, I, O>, blocks, "change_values");
@@ -700,7 +824,7 @@ batch_outcome apply_batch(const device_context& ctx, const dynamic_rows<T, I, O>
   launch(write_long_rows<T, I, O>, part_blocks, "write_long_rows");
   launch(finish_rows<T, I, O>, blocks, "finish_rows");
   if (changes_values && frozen) launch(change_values<true, T, I, O>, blocks, "change_values");
-  const batch_state state = sorted.wait(ctx);
+  const batch_state state = wait_for(ctx, p.state);
   batch_outcome outcome;
   outcome.inserted = state.inserted;
   outcome.changed = static_cast<std::int64_t>(state.changed);
@@ -715,30 +839,28 @@ template <class T, class I, class O>
 batch_outcome erase_batch(const device_context& ctx, const dynamic_rows<T, I, O>& m,
                           coo_view<const T, I, O, space::device> batch, std::int64_t used) {
   const device_guard guard(ctx.device());
-  const std::int64_t n = batch.size();
-  sorted_batch<T, I, O> sorted(ctx, m, batch);
-  array<unsigned, space::device> marks(ctx, used / 32 + 1);
-  check(cudaMemsetAsync(marks.data(), 0, marks.bytes(), ctx.stream()), "erase");
-  array<row_part, space::device> parts(ctx, n);
-  batch_arguments<T, I, O> p{};
-  p.m = m;
-  p.rows = batch.rowind().data();
-  p.cols = batch.colind().data();
-  p.keys = sorted.keys;
-  p.positions = sorted.positions;
-  p.col_bits = sorted.col_bits;
-  p.n = n;
-  p.parts = parts.data();
-  p.state = sorted.state();
-  const marked_places gone{{marks.data()}};
-  mark_entries<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(p, marks.data());
+  const std::int64_t n = batch.size(), words = used / 32 + 1;
+  batch_arguments<T, I, O> p = arguments_of(m, batch);
+  sort_buffers buffers{};
+  unsigned* marks = nullptr;
+  const auto scratch = lay_out(ctx, [&](auto take) {
+    take(p.state, 1);
+    for (auto*& keys : buffers.keys) take(keys, n);
+    for (auto*& positions : buffers.positions) take(positions, n);
+    take(p.parts, n);
+    take(marks, words);
+  });
+  check(cudaMemsetAsync(marks, 0, static_cast<std::size_t>(words) * sizeof *marks, ctx.stream()),
+        "erase");
+  sort_batch(ctx, buffers, p);
+  const marked_places gone{{marks}};
+  mark_entries<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(p, marks);
   check_launch("mark_entries");
   thin_hit_rows<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(p, gone);
   check_launch("thin_hit_rows");
-  thin_long_rows<<<part_blocks, block_threads, 0, ctx.stream()>>>(m, parts.data(), sorted.state(),
-                                                                  gone);
+  thin_long_rows<<<part_blocks, block_threads, 0, ctx.stream()>>>(m, p.parts, p.state, gone);
   check_launch("thin_long_rows");
-  const batch_state state = sorted.wait(ctx);
+  const batch_state state = wait_for(ctx, p.state);
   batch_outcome outcome;
   outcome.changed = static_cast<std::int64_t>(state.changed);
   outcome.outside = state.outside == ~0ull ? -1 : static_cast<std::int64_t>(state.outside);
@@ -765,9 +887,7 @@ std::int64_t erase_columns(const device_context& ctx, const dynamic_rows<T, I, O
   thin_long_rows<<<part_blocks, block_threads, 0, ctx.stream()>>>(m, parts.data(), state.data(),
                                                                   gone);
   check_launch("thin_long_rows");
-  batch_state result;
-  read_back(ctx, &result, state.data(), 1);
-  return static_cast<std::int64_t>(result.changed);
+  return static_cast<std::int64_t>(wait_for(ctx, state.data()).changed);
 }
 
 template <class T, class I, class O>
@@ -786,9 +906,7 @@ std::int64_t erase_rows(const device_context& ctx, const dynamic_rows<T, I, O>& 
     m.counts[row] = 0;
     atomicAdd(&total->changed, static_cast<unsigned long long>(size));
   });
-  batch_state result;
-  read_back(ctx, &result, state.data(), 1);
-  return static_cast<std::int64_t>(result.changed);
+  return static_cast<std::int64_t>(wait_for(ctx, state.data()).changed);
 }
 
 template <class T, class I, class O>
@@ -857,9 +975,7 @@ std::int64_t find_long_rows(const device_context& ctx, const O* sizes, std::int6
     const auto at = static_cast<std::int64_t>(atomicAdd(&found->long_rows, 1ull));
     if (at < capacity) long_rows[at] = static_cast<I>(row);
   });
-  batch_state result;
-  read_back(ctx, &result, state.data(), 1);
-  return static_cast<std::int64_t>(result.long_rows);
+  return static_cast<std::int64_t>(wait_for(ctx, state.data()).long_rows);
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \

@@ -127,6 +127,36 @@ TYPED_TEST(DynamicCsr, MultipliesSegments) {
   });
 }
 
+/// Rows become long one after the other, and short again.
+TYPED_TEST(DynamicCsr, MultipliesLongRows) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  const with_values exact(value_kind::integers);
+  modelled<TypeParam> a(40, 9000, {});
+  random_source random(3);
+  const auto x = random_vector<T>(a.cols, 1);
+  const auto x_put = TypeParam::put(x);
+  for (int step = 0; step < 24; ++step) {
+    SCOPED_TRACE(step);
+    triplets batch{"batch", a.rows, a.cols, {}, {}, {}};
+    const std::int64_t row = step % 12, rest = step / 12;
+    for (std::int64_t k = rest; k < 6000; k += 2) batch.add(row * 3, (k * 7 + row) % a.cols, 1);
+    batch.add(1, random.below(a.cols), 2);
+    if (step % 5 == 4)
+      a.erase_all(batch);
+    else
+      a.insert_all(batch, existing::replace);
+    auto y = TypeParam::put(all_nan<T>(a.rows));
+    multiply(ctx, a.m, x_put, y);
+    std::vector<double> want(static_cast<std::size_t>(a.rows));
+    for (const auto& [at, value] : a.model)
+      want[static_cast<std::size_t>(at.first)] +=
+          value * static_cast<double>(x[static_cast<std::size_t>(at.second)]);
+    const auto got = host_vector(y);
+    for (std::size_t i = 0; i < want.size(); ++i) ASSERT_EQ(static_cast<double>(got[i]), want[i]);
+  }
+}
+
 TYPED_TEST(DynamicCsr, ChangesLikeAMap) {
   using T = typename TypeParam::value;
   using I = typename TypeParam::index;
