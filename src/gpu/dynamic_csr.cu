@@ -105,8 +105,9 @@ template <class T, class I, class O> struct batch_arguments {
 };
 
 /// The sum over a block of what threads before this one have; `total`: of all of them.
+template <int threads = block_threads>
 __device__ std::int64_t sum_before(std::int64_t value, std::int64_t& total) {
-  __shared__ std::int64_t warps[block_threads / 32];
+  __shared__ std::int64_t warps[threads / 32];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   std::int64_t sum = value;
   for (int step = 1; step < 32; step *= 2) {
@@ -117,7 +118,7 @@ __device__ std::int64_t sum_before(std::int64_t value, std::int64_t& total) {
   __syncthreads();
   std::int64_t before = 0;
   total = 0;
-  for (int w = 0; w < block_threads / 32; ++w) {
+  for (int w = 0; w < threads / 32; ++w) {
     if (w < warp) before += warps[w];
     total += warps[w];
   }
@@ -244,6 +245,21 @@ __global__ void __launch_bounds__(block_threads) change_values(const batch_argum
     atomicAdd(&p.state->changed, static_cast<unsigned long long>(count));
 }
 
+/// The table of a row that was hit, once its entries are written.
+template <class T, class I, class O>
+__device__ void finish_hit(const batch_arguments<T, I, O>& p,
+                           const typename batch_arguments<T, I, O>::hit& h) {
+  const std::int64_t before = p.m.sizes[h.row];
+  finish_row(p.m, h.row, h.decision, h.added, h.place);
+  if (before <= long_row && before + h.added > long_row) {
+    const std::int64_t at =
+        p.limits.long_rows + static_cast<std::int64_t>(atomicAdd(&p.state->long_rows, 1ull));
+    if (at < p.limits.long_row_capacity) p.m.long_rows[at] = static_cast<I>(h.row);
+  }
+  const int count = p.m.counts[h.row];
+  if (count > *static_cast<volatile int*>(&p.state->segments)) atomicMax(&p.state->segments, count);
+}
+
 /// Short rows, one thread each.
 template <class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
@@ -301,6 +317,7 @@ __global__ void __launch_bounds__(block_threads)
       }
     }
   }
+  finish_hit(p, h);
 }
 
 /// Where an entry of a row goes if its segments, and `added` entries of a batch behind them, become
@@ -394,19 +411,14 @@ __global__ void __launch_bounds__(block_threads) write_long_rows(const batch_arg
   }
 }
 
+/// The rows that blocks have written.
 template <class T, class I, class O>
-__global__ void __launch_bounds__(block_threads) finish_rows(const batch_arguments<T, I, O> p) {
-  const std::int64_t t = thread_index();
-  if (t >= p.hit_rows() || p.refused() || p.changes[t] == row_change::none) return;
-  const auto h = p.hit_at(t);
-  const std::int64_t before = p.m.sizes[h.row];
-  finish_row(p.m, h.row, h.decision, h.added, h.place);
-  if (before <= long_row && before + h.added > long_row) {
-    const std::int64_t at =
-        p.limits.long_rows + static_cast<std::int64_t>(atomicAdd(&p.state->long_rows, 1ull));
-    if (at < p.limits.long_row_capacity) p.m.long_rows[at] = static_cast<I>(h.row);
-  }
-  atomicMax(&p.state->segments, int{p.m.counts[h.row]});
+__global__ void __launch_bounds__(block_threads)
+    finish_long_rows(const batch_arguments<T, I, O> p) {
+  if (p.refused()) return;
+  const std::int64_t parts = p.state->parts;
+  for (std::int64_t work = thread_index(); work < parts; work += gridDim.x * block_threads)
+    if (p.parts[work].part == 0) finish_hit(p, p.hit_at(p.parts[work].row));
 }
 
 /// Keys are the indices at the positions; those outside count as 0.
@@ -422,7 +434,7 @@ void key_by_index(const device_context& ctx, const I* index, const std::uint32_t
 /// Batches of up to so many entries are sorted by two launches of our own, for CUB's nine take
 /// longer than all the rest.
 constexpr std::int64_t small_batch = 32768;
-constexpr int chunk = 1024;
+constexpr int chunk = 512;
 
 /// Keys and positions in order within chunks, one block each: a bitonic sort of pairs.
 template <class I>
@@ -466,41 +478,49 @@ __global__ void __launch_bounds__(chunk / 2)
     positions[first + e] = position[e];
   }
 }
-/// Each key to its place among all chunks: those of earlier chunks come before their equals.
+/// Each key to its place among all chunks: those of earlier chunks come before their equals. Eight
+/// chunks are searched side by side, as each step of a search waits for the one before.
 __global__ void __launch_bounds__(block_threads)
-    merge_chunks(const std::uint64_t* keys, const std::uint32_t* positions, std::int64_t n,
+    merge_chunks(const std::uint64_t* keys, const std::uint32_t* positions, int n,
                  std::uint64_t* to_keys, std::uint32_t* to_positions) {
-  const std::int64_t i = thread_index();
+  constexpr int at_once = 8;
+  const int i = static_cast<int>(thread_index());
   if (i >= n) return;
   const std::uint64_t key = keys[i];
-  std::int64_t rank = i % chunk;
-  const std::int64_t own = i / chunk, chunks = (n + chunk - 1) / chunk;
-  for (std::int64_t c = 0; c < chunks; ++c) {
-    if (c == own) continue;
-    const std::uint64_t* const other = keys + c * chunk;
-    const std::int64_t length = min(std::int64_t{chunk}, n - c * chunk);
-    rank += c < own ? not_above(other, length, key) : lower_bound(other, length, key);
+  const int own = i / chunk, chunks = (n + chunk - 1) / chunk;
+  int rank = i % chunk;
+  for (int first = 0; first < chunks; first += at_once) {
+    int before[at_once] = {}; // keys of each chunk that come before this one
+    for (int step = chunk; step > 0; step /= 2)
+#pragma unroll
+      for (int u = 0; u < at_once; ++u) {
+        const int c = first + u, at = c * chunk + before[u] + step - 1;
+        if (before[u] + step > chunk || at >= n) continue;
+        const std::uint64_t other = keys[at];
+        if (c < own ? other <= key : other < key) before[u] += step;
+      }
+#pragma unroll
+    for (int u = 0; u < at_once; ++u)
+      if (first + u != own) rank += before[u];
   }
   to_keys[rank] = key;
   to_positions[rank] = positions[i];
 }
-/// sums[i] = counts[0] + … + counts[i - 1], i up to n, by one block.
-__global__ void __launch_bounds__(block_threads)
-    sum_counts(const std::int64_t* counts, std::int64_t n, std::int64_t* sums) {
-  std::int64_t before = 0;
-  for (std::int64_t first = 0; first < n; first += 4 * block_threads) {
-    const std::int64_t i = first + 4 * threadIdx.x;
-    std::int64_t count[4], own = 0;
-    for (int u = 0; u < 4; ++u) own += count[u] = i + u < n ? counts[i + u] : 0;
-    std::int64_t total = 0;
-    std::int64_t sum = before + sum_before(own, total);
-    for (int u = 0; u < 4 && i + u < n; ++u) {
-      sums[i + u] = sum;
-      sum += count[u];
-    }
-    before += total;
+/// sums[i] = counts[0] + … + counts[i - 1], i up to n, by one block: each thread has a run of them.
+constexpr int sum_threads = 1024;
+__global__ void __launch_bounds__(sum_threads)
+    sum_counts(const std::int64_t* counts, int n, std::int64_t* sums) {
+  const int each = (n + sum_threads - 1) / sum_threads;
+  const int first = static_cast<int>(threadIdx.x) * each, last = min(first + each, n);
+  std::int64_t own = 0;
+  for (int i = first; i < last; ++i) own += counts[i];
+  std::int64_t total = 0;
+  std::int64_t sum = sum_before<sum_threads>(own, total);
+  for (int i = first; i < last; ++i) {
+    sums[i] = sum;
+    sum += counts[i];
   }
-  if (threadIdx.x == 0) sums[n] = before;
+  if (threadIdx.x == 0) sums[n] = total;
 }
 
 /// Scratch in one piece: f names each array to take(pointer, size), twice.
@@ -563,8 +583,8 @@ void sort_batch(const device_context& ctx, const sort_buffers& to, batch_argumen
     sort_chunks<<<static_cast<unsigned>((n + chunk - 1) / chunk), chunk / 2, 0, ctx.stream()>>>(
         p.rows, p.cols, n, p.m.rows, p.m.cols, p.col_bits, to.keys[0], to.positions[0], p.state);
     check_launch("sort_chunks");
-    merge_chunks<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(to.keys[0], to.positions[0], n,
-                                                                    to.keys[1], to.positions[1]);
+    merge_chunks<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(
+        to.keys[0], to.positions[0], static_cast<int>(n), to.keys[1], to.positions[1]);
     check_launch("merge_chunks");
     sorted = 1;
   } else {
@@ -812,7 +832,7 @@ batch_outcome apply_batch(const device_context& ctx, const dynamic_rows<T, I, O>
   const bool changes_values = rule == batch_rule::add || rule == batch_rule::replace;
   launch(look_up<T, I, O>, blocks, "look_up");
   if (n <= small_batch) {
-    sum_counts<<<1, block_threads, 0, ctx.stream()>>>(p.counts, n, p.sums);
+    sum_counts<<<1, sum_threads, 0, ctx.stream()>>>(p.counts, static_cast<int>(n), p.sums);
     check_launch("sum_counts");
   } else {
     exclusive_sums<std::int64_t, std::int64_t>(ctx, n, p.counts, p.sums);
@@ -822,7 +842,7 @@ batch_outcome apply_batch(const device_context& ctx, const dynamic_rows<T, I, O>
   if (changes_values && !frozen) launch(change_values<false, T, I, O>, blocks, "change_values");
   launch(write_short_rows<T, I, O>, blocks, "write_short_rows");
   launch(write_long_rows<T, I, O>, part_blocks, "write_long_rows");
-  launch(finish_rows<T, I, O>, blocks, "finish_rows");
+  launch(finish_long_rows<T, I, O>, part_blocks / 8, "finish_long_rows");
   if (changes_values && frozen) launch(change_values<true, T, I, O>, blocks, "change_values");
   const batch_state state = wait_for(ctx, p.state);
   batch_outcome outcome;
