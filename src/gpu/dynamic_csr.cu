@@ -431,9 +431,9 @@ void key_by_index(const device_context& ctx, const I* index, const std::uint32_t
   });
 }
 
-/// Batches of up to so many entries are sorted by two launches of our own, for CUB's nine take
-/// longer than all the rest.
-constexpr std::int64_t small_batch = 32768;
+/// Batches of up to so many entries, whose keys fit a block's shared memory, are sorted by two
+/// launches of our own, for CUB's nine take longer than all the rest.
+constexpr std::int64_t small_batch = 16384;
 constexpr int chunk = 512;
 
 /// Keys and positions in order within chunks, one block each: a bitonic sort of pairs.
@@ -478,47 +478,59 @@ __global__ void __launch_bounds__(chunk / 2)
     positions[first + e] = position[e];
   }
 }
-/// Each key to its place among all chunks: those of earlier chunks come before their equals. Eight
-/// chunks are searched side by side, as each step of a search waits for the one before.
+/// Keys that a block of merge_chunks puts in place, by four lanes each.
+constexpr int merged_keys = block_threads / 4;
+
+/// Each key to its place among all chunks, which are brought to shared memory: those of earlier
+/// chunks come before their equals. A key's four lanes search every fourth chunk.
 __global__ void __launch_bounds__(block_threads)
     merge_chunks(const std::uint64_t* keys, const std::uint32_t* positions, int n,
                  std::uint64_t* to_keys, std::uint32_t* to_positions) {
-  constexpr int at_once = 8;
-  const int i = static_cast<int>(thread_index());
-  if (i >= n) return;
-  const std::uint64_t key = keys[i];
-  const int own = i / chunk, chunks = (n + chunk - 1) / chunk;
-  int rank = i % chunk;
-  for (int first = 0; first < chunks; first += at_once) {
-    int before[at_once] = {}; // keys of each chunk that come before this one
-    for (int step = chunk; step > 0; step /= 2)
-#pragma unroll
-      for (int u = 0; u < at_once; ++u) {
-        const int c = first + u, at = c * chunk + before[u] + step - 1;
-        if (before[u] + step > chunk || at >= n) continue;
-        const std::uint64_t other = keys[at];
-        if (c < own ? other <= key : other < key) before[u] += step;
-      }
-#pragma unroll
-    for (int u = 0; u < at_once; ++u)
-      if (first + u != own) rank += before[u];
+  extern __shared__ std::uint64_t all[];
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += block_threads) all[i] = keys[i];
+  __syncthreads();
+  const int lane = static_cast<int>(threadIdx.x) % 4;
+  const int i = static_cast<int>(blockIdx.x) * merged_keys + static_cast<int>(threadIdx.x) / 4;
+  const std::uint64_t key = i < n ? all[i] : 0;
+  const int own = i / chunk;
+  int rank = 0;
+  for (int c = lane; c * chunk < n; c += 4) {
+    if (c == own) continue;
+    const int length = min(chunk, n - c * chunk);
+    rank += static_cast<int>(c < own ? not_above(all + c * chunk, length, key)
+                                     : lower_bound(all + c * chunk, length, key));
   }
+  rank += __shfl_xor_sync(0xffffffffu, rank, 1);
+  rank += __shfl_xor_sync(0xffffffffu, rank, 2);
+  if (i >= n || lane != 0) return;
+  rank += i % chunk;
   to_keys[rank] = key;
   to_positions[rank] = positions[i];
 }
-/// sums[i] = counts[0] + … + counts[i - 1], i up to n, by one block: each thread has a run of them.
+
+/// sums[i] = counts[0] + … + counts[i - 1], i up to n, by one block: each warp has a run of them.
 constexpr int sum_threads = 1024;
 __global__ void __launch_bounds__(sum_threads)
     sum_counts(const std::int64_t* counts, int n, std::int64_t* sums) {
-  const int each = (n + sum_threads - 1) / sum_threads;
-  const int first = static_cast<int>(threadIdx.x) * each, last = min(first + each, n);
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int each = (n + sum_threads - 1) / sum_threads * 32;
+  const int first = warp * each, last = min(first + each, n);
   std::int64_t own = 0;
-  for (int i = first; i < last; ++i) own += counts[i];
+#pragma unroll 8
+  for (int i = first + lane; i < last; i += 32) own += counts[i];
   std::int64_t total = 0;
-  std::int64_t sum = sum_before<sum_threads>(own, total);
-  for (int i = first; i < last; ++i) {
-    sums[i] = sum;
-    sum += counts[i];
+  std::int64_t before = sum_before<sum_threads>(own, total); // of earlier warps and lanes
+  before = __shfl_sync(0xffffffffu, before, 0);
+#pragma unroll 4
+  for (int i = first + lane; i - lane < last; i += 32) {
+    const std::int64_t count = i < last ? counts[i] : 0;
+    std::int64_t sum = count;
+    for (int step = 1; step < 32; step *= 2) {
+      const std::int64_t other = __shfl_up_sync(0xffffffffu, sum, step);
+      if (lane >= step) sum += other;
+    }
+    if (i < last) sums[i] = before + sum - count;
+    before += __shfl_sync(0xffffffffu, sum, 31);
   }
   if (threadIdx.x == 0) sums[n] = total;
 }
@@ -583,8 +595,13 @@ void sort_batch(const device_context& ctx, const sort_buffers& to, batch_argumen
     sort_chunks<<<static_cast<unsigned>((n + chunk - 1) / chunk), chunk / 2, 0, ctx.stream()>>>(
         p.rows, p.cols, n, p.m.rows, p.m.cols, p.col_bits, to.keys[0], to.positions[0], p.state);
     check_launch("sort_chunks");
-    merge_chunks<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(
-        to.keys[0], to.positions[0], static_cast<int>(n), to.keys[1], to.positions[1]);
+    const auto bytes = static_cast<int>(n * static_cast<std::int64_t>(sizeof(std::uint64_t)));
+    check(cudaFuncSetAttribute(merge_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(small_batch * sizeof(std::uint64_t))),
+          "merge_chunks");
+    merge_chunks<<<static_cast<unsigned>((n + merged_keys - 1) / merged_keys), block_threads, bytes,
+                   ctx.stream()>>>(to.keys[0], to.positions[0], static_cast<int>(n), to.keys[1],
+                                   to.positions[1]);
     check_launch("merge_chunks");
     sorted = 1;
   } else {

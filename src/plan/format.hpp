@@ -6,6 +6,7 @@
 //   name, kernels, numbers          its name, its kernels with their costs, its thresholds
 //   offer(to, candidates)           adds the ways in which it would hold a matrix, the best first
 //   looks_at_features               whether its options depend on more than the matrix's size
+//   only_by_name                    whether it is none of those that compete: tuning leaves it out
 //   matrix<T, I, O, S>              what it holds
 //   make(ctx, a, options)           from a csr_view
 //   multiply(ctx, m, …)             only where multiply_format(ctx, …, m.view(), …) does not do
@@ -82,6 +83,7 @@ struct made_in_vain : std::runtime_error {
 struct csr_ordered_format {
   static constexpr std::span<const tuned_number> numbers = {};
   static constexpr bool looks_at_features = true;
+  static constexpr bool only_by_name = false;
   static constexpr value_order updates_by = value_order::entries;
 
   template <class T, class I, class O, space S, class M>
@@ -105,15 +107,15 @@ struct format_row {
   std::string_view name;
   std::span<const kernel_costs> kernels;
   std::span<const tuned_number> numbers;
-  bool looks_at_features;
+  bool looks_at_features, only_by_name;
   void (*offer)(const offer_to&, std::vector<plan_candidate>&);
   double (*distance)(const plan_options&, const plan_options&);
   std::vector<plan_candidate> (*variants)(const offer_to&, bool quick);
   void (*fit)(spmv_machine&, const std::vector<measured_matrix>&);
 };
 template <class F> format_row row_of() {
-  return {F::name,  F::kernels,  F::numbers,  F::looks_at_features,
-          F::offer, F::distance, F::variants, F::fit};
+  return {F::name,     F::kernels,  F::numbers, F::looks_at_features, F::only_by_name, F::offer,
+          F::distance, F::variants, F::fit};
 }
 /// All of them, CSR first.
 LACUNA_EXPORT const std::vector<format_row>& format_table();

@@ -140,6 +140,7 @@ std::vector<plan_candidate> candidates_to_measure(const spmv_features& features,
     if (!known && c.refused.empty()) result.push_back(c);
   };
   for (const planning::format_row& row : planning::format_table()) {
+    if (row.only_by_name) continue;
     // Asked for by name: the planner leaves out some that seldom win.
     plan_hints hints;
     hints.format = row.name;

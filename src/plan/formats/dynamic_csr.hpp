@@ -13,6 +13,7 @@ struct dynamic_csr_format : csr_ordered_format {
                                               {8.55e-6, 0.347e-12, 0.141e-12, 0, 0.650e-12, 2},
                                               {0.56e-6, 1.96e-12, 11.4e-12, 0.60e-9, 0.189e-9, 2}}};
   static constexpr bool looks_at_features = false;
+  static constexpr bool only_by_name = true;
   static constexpr value_order updates_by = value_order::pattern;
 
   static void offer(const offer_to& to, std::vector<plan_candidate>& out) {
