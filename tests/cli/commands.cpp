@@ -259,6 +259,33 @@ TEST_F(Cli, AddTransposed) {
   EXPECT_TRUE(has(wrong.err, "rows of A (2)"));
 }
 
+TEST_F(Cli, Update) {
+  write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
+  write("e.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 2 3.5\n");
+  write("f.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 8\n2 3 9\n");
+  write("g.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 2 1\n2 1 1\n");
+  const json report = run({"update", "a.mtx", "--insert", "e.mtx", "--replace", "f.mtx", "--erase",
+                           "g.mtx", "--batch", "1", "-o", "b.mtx", "--verify", "--json"})
+                          .json();
+  EXPECT_EQ(without_comments(read("b.mtx")), "2 3 4\n1 1 1\n1 3 8\n2 2 10.5\n2 3 9\n");
+  EXPECT_EQ(report["inserted"], 2);
+  EXPECT_EQ(report["replaced"], 2);
+  EXPECT_EQ(report["erased"], 1);
+  EXPECT_EQ(report["nnz"], 4);
+  EXPECT_EQ(report["batches"], 6);
+  EXPECT_EQ(report["verified"], true);
+  for (const char* key : {"segments_max", "compactions", "seconds", "updates_per_s"})
+    EXPECT_TRUE(report.contains(key)) << key;
+
+  const auto outer = run({"update", "gen:poisson2d:n=10", "--insert", "gen:poisson2d:n=11"});
+  EXPECT_EQ(outer.code, 3);
+  EXPECT_TRUE(has(outer.err, "is at (89, 100), outside of 100 x 100; nothing was changed"));
+  const auto grown =
+      run({"update", "gen:poisson2d:n=10", "--insert", "gen:poisson2d:n=11", "--grow", "--json"});
+  EXPECT_EQ(grown.json()["rows"], 121);
+  EXPECT_EQ(run({"update", "a.mtx"}).code, 2);
+}
+
 TEST_F(Cli, Spmv) {
   write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 3 5\n2 1 6\n2 2 7\n");
   write("x.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n");
