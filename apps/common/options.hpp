@@ -41,7 +41,7 @@ inline void add_format(CLI::App& command, std::string& format) {
   std::vector<std::pair<std::string, std::string>> choices = {{"auto", ""}};
   for (const std::string& name : planned_formats()) choices.emplace_back(name, name);
   add_choice<std::string>(command, "--format", format, std::move(choices),
-                          "auto (default): planned; " + planned_formats_in_words())
+                          "auto (default), " + planned_formats_in_words())
       ->option_text("F");
 }
 

@@ -348,7 +348,7 @@ void gather_rows(const host_context& ctx, const dynamic_rows<T, I, O>& from, con
 
 template <class I, class O>
 std::int64_t find_long_rows(const host_context&, const O* sizes, std::int64_t rows, I* long_rows,
-                            std::int64_t capacity) {
+                            std::int64_t capacity, std::int64_t*) {
   std::int64_t count = 0;
   for (std::int64_t row = 0; row < rows; ++row)
     if (sizes[row] > long_row && count < capacity) long_rows[count++] = static_cast<I>(row);
@@ -374,7 +374,7 @@ std::int64_t find_long_rows(const host_context&, const O* sizes, std::int64_t ro
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 #define LACUNA_INSTANTIATE_INDEX(I, O)                                                             \
   template std::int64_t find_long_rows<I, O>(const host_context&, const O*, std::int64_t, I*,      \
-                                             std::int64_t);
+                                             std::int64_t, std::int64_t*);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_INDEX)
 template std::int64_t place_rows(const host_context&, const std::int32_t*, std::int64_t,
                                  std::int32_t*);

@@ -66,7 +66,7 @@ struct diagonal {
   static HWY_INLINE auto load_masked(D d, std::uint64_t mask, const T* x, const unsigned char*,
                                      int v) {
 #if HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_AVX2 // whose loads of 32 and 64 bits do not
-    HWY_ALIGN T loaded[lanes_of<T>] = {}; // some of base + lane may be outside of x
+    HWY_ALIGN T loaded[lanes_of<T>] = {};             // some of base + lane may be outside of x
     for (int l = 0; l < lanes_of<T>; ++l)
       if ((mask >> (v * lanes_of<T> + l) & 1) != 0) loaded[l] = x[v * lanes_of<T> + l];
     return hn::Load(d, loaded);

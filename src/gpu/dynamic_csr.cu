@@ -1003,16 +1003,18 @@ void gather_rows(const device_context& ctx, const dynamic_rows<T, I, O>& from, c
 
 template <class I, class O>
 std::int64_t find_long_rows(const device_context& ctx, const O* sizes, std::int64_t rows,
-                            I* long_rows, std::int64_t capacity) {
+                            I* long_rows, std::int64_t capacity, std::int64_t* counter) {
   const device_guard guard(ctx.device());
-  auto state = new_state(ctx);
-  batch_state* const found = state.data();
+  check(cudaMemsetAsync(counter, 0, sizeof *counter, ctx.stream()), "find_long_rows");
   for_each(ctx, rows, "find_long_rows", [=] __device__(std::int64_t row) {
     if (sizes[row] <= long_row) return;
-    const auto at = static_cast<std::int64_t>(atomicAdd(&found->long_rows, 1ull));
+    const auto at =
+        static_cast<std::int64_t>(atomicAdd(reinterpret_cast<unsigned long long*>(counter), 1ull));
     if (at < capacity) long_rows[at] = static_cast<I>(row);
   });
-  return static_cast<std::int64_t>(wait_for(ctx, state.data()).long_rows);
+  std::int64_t count = 0;
+  read_back(ctx, &count, counter, 1);
+  return count;
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
@@ -1035,7 +1037,7 @@ std::int64_t find_long_rows(const device_context& ctx, const O* sizes, std::int6
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 #define LACUNA_INSTANTIATE_INDEX(I, O)                                                             \
   template std::int64_t find_long_rows<I, O>(const device_context&, const O*, std::int64_t, I*,    \
-                                             std::int64_t);
+                                             std::int64_t, std::int64_t*);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_INDEX)
 template std::int64_t place_rows(const device_context&, const std::int32_t*, std::int64_t,
                                  std::int32_t*);

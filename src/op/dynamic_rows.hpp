@@ -150,10 +150,11 @@ void set_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m, const O* 
 template <class T, class I, class O>
 void gather_rows(const host_context& ctx, const dynamic_rows<T, I, O>& from, const O* starts,
                  I* colind, T* values, std::int64_t entries);
-/// Rows of more than long_row entries, in any order; returns how many.
+/// Rows of more than long_row entries, in any order; returns how many. Allocates nothing. Device:
+/// waits.
 template <class I, class O>
 std::int64_t find_long_rows(const host_context& ctx, const O* sizes, std::int64_t rows,
-                            I* long_rows, std::int64_t capacity);
+                            I* long_rows, std::int64_t capacity, std::int64_t* counter);
 } // namespace cpu
 namespace gpu {
 /// Puts a batch in, or changes nothing. Device: waits for the outcome.
@@ -192,11 +193,12 @@ LACUNA_GPU_EXPORT void set_rows(const device_context& ctx, const dynamic_rows<T,
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void gather_rows(const device_context& ctx, const dynamic_rows<T, I, O>& from,
                                    const O* starts, I* colind, T* values, std::int64_t entries);
-/// Rows of more than long_row entries, in any order; returns how many.
+/// Rows of more than long_row entries, in any order; returns how many. Allocates nothing. Device:
+/// waits.
 template <class I, class O>
 LACUNA_GPU_EXPORT std::int64_t find_long_rows(const device_context& ctx, const O* sizes,
                                               std::int64_t rows, I* long_rows,
-                                              std::int64_t capacity);
+                                              std::int64_t capacity, std::int64_t* counter);
 } // namespace gpu
 
 } // namespace lacuna::detail

@@ -35,7 +35,8 @@ template <class T, class I, class O, space S> struct dynamic_access {
     auto pool = std::make_shared<pool_t>();
     pool->colind = array<I, S>(ctx, capacity);
     pool->values = array<T, S>(ctx, capacity);
-    pool->long_rows = array<I, S>(ctx, capacity / long_row + 1);
+    pool->long_rows = array<I, S>(ctx, 2 * (capacity / long_row + 1)); // see trim_long_rows
+    pool->counter = array<std::int64_t, S>(ctx, 1);
     return pool;
   }
   /// A row's places for that many rows: at least rows + 1, in whole lines.
@@ -136,11 +137,13 @@ template <class T, class I, class O, space S> struct dynamic_access {
       gpu::gather_rows<T, I, O>(ctx, from, starts, colind, values, entries);
   }
   static std::int64_t long_rows(const context<S>& ctx, const O* sizes, std::int64_t rows,
-                                array<I, S>& to) {
+                                pool_t& to) {
     if constexpr (S == space::host)
-      return cpu::find_long_rows<I, O>(ctx, sizes, rows, to.data(), to.size());
+      return cpu::find_long_rows<I, O>(ctx, sizes, rows, to.long_rows.data(), to.long_rows.size(),
+                                       to.counter.data());
     else
-      return gpu::find_long_rows<I, O>(ctx, sizes, rows, to.data(), to.size());
+      return gpu::find_long_rows<I, O>(ctx, sizes, rows, to.long_rows.data(), to.long_rows.size(),
+                                       to.counter.data());
   }
   template <class E>
   static void copy(const context<S>& ctx, array<E, S>& to, const E* from, std::int64_t n,
@@ -170,7 +173,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
       set(ctx, rows_of(m), a->rowptr().data(), nullptr);
       m.state.compact = true;
       m.state.unique = a->order().unique;
-      m.state.long_row_count = long_rows(ctx, m.table->sizes.data(), rows, m.pool->long_rows);
+      m.state.long_row_count = long_rows(ctx, m.table->sizes.data(), rows, *m.pool);
     } else {
       const host_context host;
       array<O> starts(host, rows + 1), sizes(host, rows);
@@ -238,18 +241,21 @@ template <class T, class I, class O, space S> struct dynamic_access {
     const std::int64_t rows = m.state.extent.row;
     array<O, S> starts(ctx, rows + 1);
     const std::int64_t taken = place(ctx, m.table->sizes.data(), rows, starts.data());
-    auto pool = make_pool(ctx, std::max(taken, capacity));
-    auto table = make_table(ctx, rows, m.options_.segments, m.state.pitch);
-    gather(ctx, rows_of(m), starts.data(), pool->colind.data(), pool->values.data(), taken);
-    std::swap(table, m.table);
-    std::swap(pool, m.pool);
-    set(ctx, rows_of(m), starts.data(), table->sizes.data());
-    m.state.used = taken;
-    m.state.compact = true;
-    m.state.long_row_count = long_rows(ctx, m.table->sizes.data(), rows, m.pool->long_rows);
-    m.segments_max_ = taken > 0 ? 1 : 0;
-    ++m.compactions_;
-    publish(m);
+    matrix next; // complete before m is touched
+    next.options_ = m.options_;
+    next.state = m.state;
+    next.pool = make_pool(ctx, std::max(taken, capacity));
+    next.table = make_table(ctx, rows, m.options_.segments, m.state.pitch);
+    gather(ctx, rows_of(m), starts.data(), next.pool->colind.data(), next.pool->values.data(),
+           taken);
+    set(ctx, rows_of(next), starts.data(), m.table->sizes.data());
+    next.state.used = taken;
+    next.state.compact = true;
+    next.state.long_row_count = long_rows(ctx, m.table->sizes.data(), rows, *next.pool);
+    next.segments_max_ = taken > 0 ? 1 : 0;
+    next.compactions_ = m.compactions_ + 1;
+    publish(next);
+    m = std::move(next);
   }
   /// For a batch that would need `needed` places: more than a third of the pool is free or left
   /// behind: it is compacted. Else it grows by half.
@@ -270,10 +276,18 @@ template <class T, class I, class O, space S> struct dynamic_access {
       compact(ctx, m, after);
     }
   }
+  /// A row that was long, became short and is long again is listed again. The list is made anew
+  /// where it is half full: what one batch adds fits the other half.
+  static void trim_long_rows(const context<S>& ctx, matrix& m) {
+    if (m.state.long_row_count <= m.pool->long_rows.size() / 2) return;
+    if (m.pool.use_count() > 1) grow(ctx, m, m.capacity()); // a snapshot reads the list
+    m.state.long_row_count = long_rows(ctx, m.table->sizes.data(), m.state.extent.row, *m.pool);
+  }
   static batch_outcome apply_with_room(const context<S>& ctx, matrix& m,
                                        coo_view<const T, I, O, S> batch, batch_rule rule) {
     own_table(ctx, m);
     for (;;) {
+      trim_long_rows(ctx, m);
       const batch_outcome outcome = apply(ctx, m, batch, rule);
       if (outcome.outside >= 0 || outcome.used <= m.capacity()) {
         if (outcome.outside >= 0) return outcome;
@@ -281,9 +295,6 @@ template <class T, class I, class O, space S> struct dynamic_access {
         m.state.used = outcome.used;
         m.state.nnz += outcome.inserted;
         m.state.long_row_count = outcome.long_rows;
-        if (outcome.long_rows > m.pool->long_rows.size())
-          m.state.long_row_count =
-              long_rows(ctx, m.table->sizes.data(), m.state.extent.row, m.pool->long_rows);
         m.segments_max_ = std::max(m.segments_max_, outcome.segments);
         return outcome;
       }

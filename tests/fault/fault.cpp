@@ -1,42 +1,13 @@
 // Allocation number 0, 1, 2, … fails until the operation succeeds. Each failure is out_of_memory,
 // leaves every operand bit by bit as it was and nothing allocated; afterwards the operation works.
-#include <atomic>
 #include <functional>
 
+#include "fault/failing_allocator.hpp"
 #include "fault/plain_new.hpp"
 #include "support/sparse_product.hpp"
 
 namespace lacuna::test {
 namespace {
-
-std::atomic<int> allowed{-1}; // allocations until one fails; negative: all pass
-std::atomic<bool> failed{false};
-
-bool count_down(space, std::size_t) {
-  if (allowed.load() < 0) return true;
-  if (allowed.fetch_sub(1) > 0) return true;
-  failed = true;
-  allowed = 0; // and so does every one after it
-  return false;
-}
-
-/// Installs the hook for its life.
-class failing_allocator {
-public:
-  explicit failing_allocator(int after) : before_(set_allocation_hook(count_down)) {
-    failed = false;
-    allowed = after;
-  }
-  ~failing_allocator() {
-    allowed = -1;
-    set_allocation_hook(before_);
-  }
-  failing_allocator(const failing_allocator&) = delete;
-  failing_allocator& operator=(const failing_allocator&) = delete;
-
-private:
-  allocation_hook before_;
-};
 
 template <class C> class Fault : public engine_test<C> {
 protected:

@@ -123,6 +123,7 @@ template <class T, class I, space S> struct dynamic_pool {
   array<I, S> colind;
   array<T, S> values;
   array<I, S> long_rows;
+  array<std::int64_t, S> counter; // one, for who counts those
   [[nodiscard]] std::size_t bytes() const {
     return colind.bytes() + values.bytes() + long_rows.bytes();
   }
