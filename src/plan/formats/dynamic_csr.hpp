@@ -39,8 +39,7 @@ struct dynamic_csr_format : csr_ordered_format {
                      const value_source<T, I, O, S>& v) {
     if (v.a.size() == 0) return;
     array<T, S> values(ctx, v.from == nullptr ? 0 : v.a.size());
-    if (v.from != nullptr)
-      detail::place_values<T, O, S>(ctx, v.from, v.a.values(), values.view());
+    if (v.from != nullptr) detail::place_values<T, O, S>(ctx, v.from, v.a.values(), values.view());
     const csr_view<const T, I, O, S> a(v.from == nullptr ? v.a.values().data() : values.data(),
                                        v.rowptr.data(), v.colind, m.shape(), v.a.size(),
                                        facts{v.sorted, false});
