@@ -213,6 +213,15 @@ public:
     return (table ? table->bytes() : 0) + (pool ? pool->bytes() : 0);
   }
 
+  /// Values of a compact matrix in the order of its rows. Throws unsupported if it is not compact,
+  /// or if a snapshot shares them.
+  vector_view<T, S> values() {
+    if (state.nnz > 0 && (!state.compact || pool.use_count() > 1))
+      throw unsupported(
+          "dynamic_csr: values lie side by side, and may be written, only in a compact "
+          "matrix that no snapshot shares");
+    return {pool ? pool->values.data() : nullptr, state.nnz};
+  }
   dynamic_csr_view<const T, I, O, S> view() const {
     dynamic_csr_view<const T, I, O, S> v = state;
     return v;
