@@ -33,7 +33,7 @@
 
 namespace lacuna {
 
-/// The paper's parameters. All but `readers` may be changed at a compaction.
+/// The paper's parameters.
 struct dynamic_csr_options {
   int segments = 4; ///< k: a row that would need more is rewritten as one. 1 to 64
   /// alpha: free places of a new segment; -1: the mean row length
