@@ -1,12 +1,11 @@
 // Changes to a dynamic matrix, in batches.
 //
-//   insert(ctx, m, batch);                                   m(i, j) += value, new entries go in
-//   insert(ctx, m, batch, {.existing = existing::replace});  or = value, or only where there is
-//   none insert(ctx, m, b);                                       m += b, a csr matrix erase(ctx,
-//   m, batch);                                    entries at these places, if there erase_rows(ctx,
-//   m, rows); erase_columns(ctx, m, cols); scale_rows(ctx, m, factors); replace_rows(ctx, m, rows,
-//   b);                           row rows[i] of m is row i of b then compact(ctx, m); one segment
-//   per row, no free places
+//   insert(ctx, m, batch);                                    m(i, j) += value; new ones go in
+//   insert(ctx, m, batch, {.existing = existing::replace});   m(i, j) = value
+//   insert(ctx, m, b);                                        m += b, a csr matrix
+//   erase(ctx, m, batch);                                     entries at these places, if there
+//   erase_rows(ctx, m, rows);                                 also erase_columns, scale_rows
+//   compact(ctx, m);                                          one segment per row, none free
 //
 // A batch is a coo matrix: entries in any order, some perhaps twice, which are combined in their
 // order. It goes in as a whole: one that fails (an index outside, memory) changes nothing. Where
