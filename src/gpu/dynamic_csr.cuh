@@ -1,0 +1,232 @@
+// What changes to a dynamic CSR on the device share: a batch and its scratch, how rows are merged.
+#pragma once
+
+#include "op/dynamic_rows.hpp"
+
+#include "gpu/parts/cuda.cuh"
+#include "gpu/parts/sort.cuh"
+
+namespace lacuna::detail::gpu {
+
+/// Entries up to which a row is changed by one thread.
+constexpr std::int64_t thread_row = 64;
+/// Entries that one block moves.
+constexpr std::int64_t part_entries = 4096;
+constexpr int part_blocks = 132 * 8;
+
+struct batch_state {
+  unsigned long long needed; // places that rows asked for
+  unsigned long long changed;
+  unsigned long long outside; // the first entry outside; ~0: none
+  std::int64_t inserted;
+  unsigned long long long_rows;
+  int segments;
+  unsigned parts; // of rows that blocks work on
+};
+
+/// A part of a row that a block works on.
+struct row_part {
+  unsigned row; // of those that are hit, or of the matrix
+  unsigned part;
+};
+
+template <class T, class I, class O> struct batch_arguments {
+  dynamic_rows<T, I, O> m;
+  const I *rows, *cols;
+  const T* batch_values;
+  const std::uint64_t* keys; // row and column in order; null: only `positions` are
+  const std::uint32_t* positions;
+  int col_bits;
+  std::int64_t n;
+  batch_rule rule;
+  batch_limits limits;
+  O* places;            // of entries that are there; -1: not; -2: the same as the one before
+  std::int64_t* counts; // 1 for a new entry, 2^32 for the first of a row
+  std::int64_t* sums;   // of counts, before each
+  std::uint32_t* first; // entry of each row that is hit
+  I* new_columns;
+  T* new_values;
+  std::int64_t* row_places; // in the pool, of rows that are hit
+  row_change* changes;
+  row_part* parts;
+  batch_state* state;
+
+  __device__ std::int64_t row_at(std::int64_t i) const {
+    return keys != nullptr ? static_cast<std::int64_t>(keys[i] >> col_bits)
+                           : static_cast<std::int64_t>(rows[positions[i]]);
+  }
+  __device__ I col_at(std::int64_t i) const {
+    return keys != nullptr ? static_cast<I>(keys[i] & ((std::uint64_t{1} << col_bits) - 1))
+                           : cols[positions[i]];
+  }
+  __device__ bool same_entry(std::int64_t i, std::int64_t j) const {
+    return keys != nullptr ? keys[i] == keys[j] : row_at(i) == row_at(j) && col_at(i) == col_at(j);
+  }
+  __device__ bool refused() const {
+    return state->outside != ~0ull ||
+           limits.used + static_cast<std::int64_t>(state->needed) > limits.capacity;
+  }
+  __device__ std::int64_t hit_rows() const { return sums[n] >> 32; }
+  __device__ std::int64_t new_before(std::int64_t i) const { return sums[i] & 0xffffffff; }
+  /// The value of a batch's entry and those after it that are the same.
+  __device__ T combined_from(std::int64_t i) const {
+    T value = batch_values[positions[i]];
+    if (rule != batch_rule::append)
+      for (std::int64_t j = i + 1; j < n && same_entry(i, j); ++j)
+        value = combined(rule, value, batch_values[positions[j]]);
+    return value;
+  }
+  struct hit {
+    std::int64_t row, first_new, added;
+    row_decision decision;
+    std::int64_t place;
+  };
+  /// What is to become of row number t of those that are hit; `decided` already.
+  __device__ hit hit_at(std::int64_t t) const {
+    const std::int64_t from = first[t], to = first[t + 1], before = new_before(from);
+    const std::int64_t row = row_at(from), added = new_before(to) - before;
+    row_decision decision{changes[t], 0};
+    const std::int64_t size = m.sizes[row];
+    if (decision.change == row_change::new_segment)
+      decision.places = added + limits.slack.of(added, size + added);
+    if (decision.change == row_change::rewritten)
+      decision.places = size + added + limits.slack.of(size + added, size + added);
+    return {row, before, added, decision, row_places[t]};
+  }
+};
+
+/// The sum over a block of what threads before this one have; `total`: of all of them.
+template <int threads = block_threads>
+__device__ std::int64_t sum_before(std::int64_t value, std::int64_t& total) {
+  __shared__ std::int64_t warps[threads / 32];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  std::int64_t sum = value;
+  for (int step = 1; step < 32; step *= 2) {
+    const std::int64_t other = __shfl_up_sync(0xffffffffu, sum, step);
+    if (lane >= step) sum += other;
+  }
+  if (lane == 31) warps[warp] = sum;
+  __syncthreads();
+  std::int64_t before = 0;
+  total = 0;
+  for (int w = 0; w < threads / 32; ++w) {
+    if (w < warp) before += warps[w];
+    total += warps[w];
+  }
+  __syncthreads();
+  return before + sum - value;
+}
+
+/// Elements of [0, count) that are not above a value; they ascend.
+template <class I>
+__device__ std::int64_t not_above(const I* columns, std::int64_t count, I column) {
+  std::int64_t low = 0, high = count;
+  while (low < high) {
+    const std::int64_t middle = (low + high) / 2;
+    if (columns[middle] <= column)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/// Where an entry of a row goes if its segments, and `added` entries of a batch behind them, become
+/// one run: after those that are below, and after equal ones of earlier segments. `own`: its
+/// segment, the row's count for the batch; `e`: its place there.
+template <class T, class I, class O>
+__device__ std::int64_t merged_place(const dynamic_rows<T, I, O>& m, std::int64_t row, int own,
+                                     std::int64_t e, I column, const I* columns,
+                                     std::int64_t added) {
+  const int count = m.counts[row];
+  std::int64_t place = e;
+  for (int s = 0; s < count; ++s) {
+    const std::int64_t begin = m.first(s, row), length = m.last(s, row) - begin;
+    if (s < own)
+      place += not_above<I>(m.colind + begin, length, column);
+    else if (s > own)
+      place += lower_bound<I>(m.colind + begin, length, column);
+  }
+  return own < count && added > 0 ? place + lower_bound<I>(columns, added, column) : place;
+}
+/// Entries [begin, end) of a row's segments, counted through, to one run at `to`; of a batch's
+/// entries behind them, too. By `threads` threads.
+template <class T, class I, class O>
+__device__ void merge_entries(const dynamic_rows<T, I, O>& m, std::int64_t row, std::int64_t begin,
+                              std::int64_t end, const I* columns, const T* values,
+                              std::int64_t added, I* to_columns, T* to_values, int thread,
+                              int threads) {
+  std::int64_t before = 0; // entries of earlier segments
+  const int count = m.counts[row];
+  for (int s = 0; s <= count; ++s) {
+    const bool batch = s == count;
+    const std::int64_t first = batch ? 0 : std::int64_t{m.first(s, row)};
+    const std::int64_t length = batch ? added : m.last(s, row) - first;
+    const I* const from = batch ? columns : m.colind + first;
+    const T* const from_values = batch ? values : m.values + first;
+    const std::int64_t last = min(length, end - before);
+    for (std::int64_t e = max(begin - before, std::int64_t{0}) + thread; e < last; e += threads) {
+      const I column = from[e];
+      const std::int64_t place = merged_place(m, row, s, e, column, columns, added);
+      to_columns[place] = column;
+      to_values[place] = from_values[e];
+    }
+    before += length;
+  }
+}
+
+/// Scratch in one piece: f names each array to take(pointer, size), twice.
+template <class F> array<char, space::device> lay_out(const device_context& ctx, F f) {
+  const auto rounded = [](std::int64_t n, std::size_t size) {
+    return (n * static_cast<std::int64_t>(size) + 255) / 256 * 256;
+  };
+  std::int64_t bytes = 0;
+  f([&]<class E>(E*&, std::int64_t n) { bytes += rounded(n, sizeof(E)); });
+  array<char, space::device> memory(ctx, bytes);
+  char* at = memory.data();
+  f([&]<class E>(E*& pointer, std::int64_t n) {
+    pointer = reinterpret_cast<E*>(at);
+    at += rounded(n, sizeof(E));
+  });
+  return memory;
+}
+
+/// Arrays that sorting takes.
+struct sort_buffers {
+  std::uint64_t* keys[2];
+  std::uint32_t* positions[2];
+};
+
+/// Puts a batch in order: p's keys, positions and state are there then.
+template <class T, class I, class O>
+void sort_batch(const device_context& ctx, const sort_buffers& to, batch_arguments<T, I, O>& p);
+/// sums[i] = counts[0] + … + counts[i - 1], i up to n.
+void sum_batch(const device_context& ctx, const std::int64_t* counts, std::int64_t n,
+               std::int64_t* sums);
+
+template <class T, class I, class O>
+batch_arguments<T, I, O> arguments_of(const dynamic_rows<T, I, O>& m,
+                                      coo_view<const T, I, O, space::device> batch) {
+  if (batch.size() > std::numeric_limits<std::int32_t>::max())
+    throw unsupported("a batch has at most 2^31 - 1 entries; use several");
+  batch_arguments<T, I, O> p{};
+  p.m = m;
+  p.rows = batch.rowind().data();
+  p.cols = batch.colind().data();
+  p.batch_values = batch.values().data();
+  p.n = batch.size();
+  return p;
+}
+inline batch_state wait_for(const device_context& ctx, const batch_state* state) {
+  batch_state result;
+  read_back(ctx, &result, state, 1);
+  return result;
+}
+
+inline array<batch_state, space::device> new_state(const device_context& ctx) {
+  array<batch_state, space::device> state(ctx, 1);
+  check(cudaMemsetAsync(state.data(), 0, sizeof(batch_state), ctx.stream()), "state");
+  return state;
+}
+
+} // namespace lacuna::detail::gpu
