@@ -56,7 +56,7 @@ template <class I> std::int64_t part_of_rows(const array<batch_key<I>>& keys, in
 }
 
 /// A row of the matrix that a batch hits.
-template <class O> struct hit_row {
+struct hit_row {
   std::int64_t key;   // its first in the batch
   std::int64_t added; // its first among new entries
   std::int64_t place; // in the pool
@@ -151,7 +151,7 @@ batch_outcome apply_batch(const host_context& ctx, const dynamic_rows<T, I, O>& 
   array<I> new_columns(ctx, n);
   array<T> new_values(ctx, n);
   array<std::int64_t> places(ctx, n); // of the first key of each that is there, else -1
-  array<hit_row<O>> hits(ctx, n + parts);
+  array<hit_row> hits(ctx, n + parts);
   struct share {
     std::int64_t hits = 0, added = 0, changed = 0, needed = 0;
     int segments = 0;
@@ -224,7 +224,7 @@ batch_outcome apply_batch(const host_context& ctx, const dynamic_rows<T, I, O>& 
     share& mine = shares[part];
     const std::int64_t begin = part_of_rows(keys, part, parts);
     for (std::int64_t h = begin; h < begin + mine.hits; ++h) {
-      const hit_row<O>& hit = hits[h];
+      const hit_row& hit = hits[h];
       const std::int64_t row = keys[hit.key].row;
       const std::int64_t next = h + 1 < begin + mine.hits ? hits[h + 1].added : begin + mine.added;
       const std::int64_t added = next - hit.added, place = mine.needed + hit.place;

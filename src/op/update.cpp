@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <lacuna/op/add.hpp>
-
 #include "op/dynamic_rows.hpp"
 
 namespace lacuna {
@@ -338,6 +336,12 @@ template <class T, class I, class O, space S> struct dynamic_access {
       throw;
     }
   }
+  /// After so many entries have gone.
+  static update_counts take_out(matrix& m, std::int64_t erased) {
+    m.state.nnz -= erased;
+    if (erased > 0) m.state.compact = false;
+    return {0, 0, erased};
+  }
   static update_counts erase(const context<S>& ctx, matrix& m, coo_view<const T, I, O, S> batch) {
     if (batch.size() == 0) return {};
     own_table(ctx, m);
@@ -351,9 +355,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
         outcome = gpu::erase_batch<T, I, O>(ctx, rows_of(m), batch, m.state.used);
     }
     if (outcome.outside >= 0) throw_outside("erase", m, batch, outcome.outside);
-    m.state.nnz -= outcome.changed;
-    if (outcome.changed > 0) m.state.compact = false;
-    return {0, 0, outcome.changed};
+    return take_out(m, outcome.changed);
   }
   static void require_inside(const char* what, vector_view<const I, S> list, std::int64_t limit) {
     const host_context host;
@@ -371,27 +373,19 @@ template <class T, class I, class O, space S> struct dynamic_access {
   static update_counts erase_rows(const context<S>& ctx, matrix& m, vector_view<const I, S> rows) {
     require_inside("erase_rows", rows, m.state.extent.row);
     own_table(ctx, m);
-    update_counts counts;
     if constexpr (S == space::host)
-      counts.erased = cpu::erase_rows<T, I, O>(ctx, rows_of(m), rows);
+      return take_out(m, cpu::erase_rows<T, I, O>(ctx, rows_of(m), rows));
     else
-      counts.erased = gpu::erase_rows<T, I, O>(ctx, rows_of(m), rows);
-    m.state.nnz -= counts.erased;
-    if (counts.erased > 0) m.state.compact = false;
-    return counts;
+      return take_out(m, gpu::erase_rows<T, I, O>(ctx, rows_of(m), rows));
   }
   static update_counts erase_columns(const context<S>& ctx, matrix& m,
                                      vector_view<const I, S> columns) {
     require_inside("erase_columns", columns, m.state.extent.col);
     own_all(ctx, m);
-    update_counts counts;
     if constexpr (S == space::host)
-      counts.erased = cpu::erase_columns<T, I, O>(ctx, rows_of(m), columns);
+      return take_out(m, cpu::erase_columns<T, I, O>(ctx, rows_of(m), columns));
     else
-      counts.erased = gpu::erase_columns<T, I, O>(ctx, rows_of(m), columns);
-    m.state.nnz -= counts.erased;
-    if (counts.erased > 0) m.state.compact = false;
-    return counts;
+      return take_out(m, gpu::erase_columns<T, I, O>(ctx, rows_of(m), columns));
   }
   static void scale_rows(const context<S>& ctx, matrix& m, vector_view<const T, S> factors) {
     if (factors.size() != m.state.extent.row)
