@@ -141,7 +141,8 @@ batch_outcome apply_batch(const host_context& ctx, const dynamic_rows<T, I, O>& 
                           const batch_limits& limits) {
   batch_outcome outcome;
   outcome.used = limits.used;
-  outcome.long_rows = limits.long_rows;
+  outcome.mid_rows = limits.mid_rows.count;
+  outcome.long_rows = limits.long_rows.count;
   const auto keys = sorted_batch(ctx, m, batch, outcome.outside);
   if (outcome.outside >= 0) return outcome;
 
@@ -312,10 +313,9 @@ void scale_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m,
 }
 
 template <class O>
-std::int64_t place_rows(const host_context&, const O* sizes, std::int64_t rows, O* starts) {
+void place_rows(const host_context&, const O* sizes, std::int64_t rows, O* starts) {
   starts[0] = 0;
   std::inclusive_scan(sizes, sizes + rows, starts + 1);
-  return starts[rows];
 }
 
 template <class T, class I, class O>
@@ -346,15 +346,6 @@ void gather_rows(const host_context& ctx, const dynamic_rows<T, I, O>& from, con
   });
 }
 
-template <class I, class O>
-std::int64_t find_long_rows(const host_context&, const O* sizes, std::int64_t rows, I* long_rows,
-                            std::int64_t capacity, std::int64_t*) {
-  std::int64_t count = 0;
-  for (std::int64_t row = 0; row < rows; ++row)
-    if (sizes[row] > long_row && count < capacity) long_rows[count++] = static_cast<I>(row);
-  return count;
-}
-
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template batch_outcome apply_batch<T, I, O>(const host_context&, const dynamic_rows<T, I, O>&,   \
                                               coo_view<const T, I, O>, batch_rule,                 \
@@ -372,13 +363,7 @@ std::int64_t find_long_rows(const host_context&, const O* sizes, std::int64_t ro
   template void gather_rows<T, I, O>(const host_context&, const dynamic_rows<T, I, O>&, const O*,  \
                                      I*, T*, std::int64_t);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
-#define LACUNA_INSTANTIATE_INDEX(I, O)                                                             \
-  template std::int64_t find_long_rows<I, O>(const host_context&, const O*, std::int64_t, I*,      \
-                                             std::int64_t, std::int64_t*);
-LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_INDEX)
-template std::int64_t place_rows(const host_context&, const std::int32_t*, std::int64_t,
-                                 std::int32_t*);
-template std::int64_t place_rows(const host_context&, const std::int64_t*, std::int64_t,
-                                 std::int64_t*);
+template void place_rows(const host_context&, const std::int32_t*, std::int64_t, std::int32_t*);
+template void place_rows(const host_context&, const std::int64_t*, std::int64_t, std::int64_t*);
 
 } // namespace lacuna::detail::cpu

@@ -8,26 +8,44 @@
 
 namespace lacuna::detail::gpu {
 
-/// Entries up to which a row is changed by one thread.
-constexpr std::int64_t thread_row = 64;
+/// Lanes that change a short row together, and the entries up to which a row is short.
+constexpr int row_lanes = 4;
+constexpr std::int64_t short_row = 64;
 /// Entries that one block moves.
 constexpr std::int64_t part_entries = 4096;
 constexpr int part_blocks = 132 * 8;
 
+/// All 0 at first.
 struct batch_state {
   unsigned long long needed; // places that rows asked for
   unsigned long long changed;
-  unsigned long long outside; // the first entry outside; ~0: none
+  unsigned long long outside; // ~ of the first entry outside; 0: none
   std::int64_t inserted;
-  unsigned long long long_rows;
+  unsigned long long mid_rows, long_rows;
   int segments;
-  unsigned parts; // of rows that blocks work on
+  unsigned parts;    // of rows that are not short
+  unsigned listed[3]; // see rows_to_thin
+  unsigned arrived;   // blocks at a barrier
+  unsigned too_full; // see batch_order
 };
 
 /// A part of a row that a block works on.
 struct row_part {
   unsigned row; // of those that are hit, or of the matrix
   unsigned part;
+};
+
+/// What is to become of a row that is hit.
+template <class I, class O> struct alignas(16) row_job {
+  std::int64_t place; // in the pool
+  O from;             // where its last segment begins
+  O length;           // of that segment; of the row, if it is rewritten
+  O size;             // of the row afterwards
+  O room;             // after its last segment afterwards
+  I row;
+  std::uint32_t first_new, added; // of the batch's new entries
+  row_change change;
+  std::uint8_t segments; // before
 };
 
 template <class T, class I, class O> struct batch_arguments {
@@ -46,11 +64,11 @@ template <class T, class I, class O> struct batch_arguments {
   std::uint32_t* first; // entry of each row that is hit
   I* new_columns;
   T* new_values;
-  std::int64_t* row_places; // in the pool, of rows that are hit
-  row_change* changes;
+  row_job<I, O>* jobs; // of rows that are hit
   row_part* parts;
   batch_state* state;
 
+  /// Of the entry at place i of the order.
   __device__ std::int64_t row_at(std::int64_t i) const {
     return keys != nullptr ? static_cast<std::int64_t>(keys[i] >> col_bits)
                            : static_cast<std::int64_t>(rows[positions[i]]);
@@ -62,8 +80,10 @@ template <class T, class I, class O> struct batch_arguments {
   __device__ bool same_entry(std::int64_t i, std::int64_t j) const {
     return keys != nullptr ? keys[i] == keys[j] : row_at(i) == row_at(j) && col_at(i) == col_at(j);
   }
+  /// Rows and columns at hand are not the batch's.
+  __device__ bool unsorted() const { return state->outside != 0 || state->too_full != 0; }
   __device__ bool refused() const {
-    return state->outside != ~0ull ||
+    return unsorted() ||
            limits.used + static_cast<std::int64_t>(state->needed) > limits.capacity;
   }
   __device__ std::int64_t hit_rows() const { return sums[n] >> 32; }
@@ -76,24 +96,20 @@ template <class T, class I, class O> struct batch_arguments {
         value = combined(rule, value, batch_values[positions[j]]);
     return value;
   }
-  struct hit {
-    std::int64_t row, first_new, added;
-    row_decision decision;
-    std::int64_t place;
-  };
-  /// What is to become of row number t of those that are hit; `decided` already.
-  __device__ hit hit_at(std::int64_t t) const {
-    const std::int64_t from = first[t], to = first[t + 1], before = new_before(from);
-    const std::int64_t row = row_at(from), added = new_before(to) - before;
-    row_decision decision{changes[t], 0};
-    const std::int64_t size = m.sizes[row];
-    if (decision.change == row_change::new_segment)
-      decision.places = added + limits.slack.of(added, size + added);
-    if (decision.change == row_change::rewritten)
-      decision.places = size + added + limits.slack.of(size + added, size + added);
-    return {row, before, added, decision, row_places[t]};
-  }
 };
+
+/// A row is one segment of `size` entries from `start` on, with free places up to `end`. It is put on
+/// the lists of middle and long rows, whose counts are the state's.
+template <class T, class I, class O>
+__device__ void set_row(const dynamic_rows<T, I, O>& m, std::int64_t row, O start, O end, O size,
+                        batch_state* state) {
+  m.last(0, row) = start + size;
+  m.sizes[row] = size;
+  m.room[row] = end - start - size;
+  m.counts[row] = end > start ? 1 : 0;
+  if (size > mid_row) m.mid_rows[atomicAdd(&state->mid_rows, 1ull)] = static_cast<I>(row);
+  if (size > long_row) m.long_rows[atomicAdd(&state->long_rows, 1ull)] = static_cast<I>(row);
+}
 
 /// The sum over a block of what threads before this one have; `total`: of all of them.
 template <int threads = block_threads>
@@ -175,6 +191,54 @@ __device__ void merge_entries(const dynamic_rows<T, I, O>& m, std::int64_t row, 
   }
 }
 
+/// Marks on the entries of a tile, and how many come before each. All of it in shared memory.
+template <int entries> struct tile_marks {
+  unsigned bits[entries / 32];
+  int before[entries / 32];
+
+  __device__ void clear() {
+    for (int w = static_cast<int>(threadIdx.x); w < entries / 32; w += block_threads) bits[w] = 0;
+  }
+  __device__ void set(int e) { atomicOr(bits + e / 32, 1u << (e % 32)); }
+  /// By all threads of a block, between two barriers.
+  __device__ void count() {
+    constexpr int each = entries / 1024;
+    if (threadIdx.x >= 32) return;
+    int own[each], sum = 0;
+    for (int w = 0; w < each; ++w) {
+      own[w] = sum;
+      sum += __popc(bits[threadIdx.x * each + w]);
+    }
+    int all = sum;
+    for (int step = 1; step < 32; step *= 2) {
+      const int other = __shfl_up_sync(0xffffffffu, all, step);
+      if (threadIdx.x >= step) all += other;
+    }
+    for (int w = 0; w < each; ++w) before[threadIdx.x * each + w] = all - sum + own[w];
+  }
+  __device__ bool at(int e) const { return (bits[e / 32] >> (e % 32) & 1) != 0; }
+  __device__ int marked_before(int e) const {
+    return before[e / 32] + __popc(bits[e / 32] & ((1u << (e % 32)) - 1));
+  }
+};
+
+/// One cut per warp of the grid, up to `last`: the last i in [0, n) with holds(cut, i), which is so for
+/// 0. Blocks that find their cuts made need not look for them, which takes four waits for memory.
+template <class Holds>
+__global__ void __launch_bounds__(block_threads)
+    find_cuts(std::int64_t last, std::int64_t n, std::int64_t* cuts, Holds holds) {
+  const std::int64_t cut = thread_index() / 32;
+  if (cut > last) return;
+  const std::int64_t found = last_of_warp(n, [&](std::int64_t i) { return holds(cut, i); });
+  if (threadIdx.x % 32 == 0) cuts[cut] = found;
+}
+template <class Holds>
+void launch_cuts(const device_context& ctx, std::int64_t last, std::int64_t n, std::int64_t* cuts,
+                 Holds holds) {
+  find_cuts<<<blocks_for((last + 1) * 32), block_threads, 0, ctx.stream()>>>(last, n, cuts, holds);
+  check_launch("find_cuts");
+}
+
 /// Scratch in one piece: f names each array to take(pointer, size), twice.
 template <class F> array<char, space::device> lay_out(const device_context& ctx, F f) {
   const auto rounded = [](std::int64_t n, std::size_t size) {
@@ -191,15 +255,26 @@ template <class F> array<char, space::device> lay_out(const device_context& ctx,
   return memory;
 }
 
-/// Arrays that sorting takes.
-struct sort_buffers {
-  std::uint64_t* keys[2];
-  std::uint32_t* positions[2];
-};
+/// Lanes of the warp that change a row with this one.
+__device__ inline unsigned row_group() {
+  return ((1u << row_lanes) - 1) << (threadIdx.x % 32 / row_lanes * row_lanes);
+}
 
-/// Puts a batch in order: p's keys, positions and state are there then.
+/// A batch of up to so many entries goes in by one launch, if no snapshot is to be kept. The state's
+/// too_full: one block would have too much to do, and nothing was changed. Waits.
+constexpr std::int64_t most_at_once = 16384;
 template <class T, class I, class O>
-void sort_batch(const device_context& ctx, const sort_buffers& to, batch_arguments<T, I, O>& p);
+batch_state apply_at_once(const device_context& ctx, batch_arguments<T, I, O> p);
+
+/// How a batch is put in order. by_prefix: faster than by_key, and gives up (state->too_full) where
+/// very many entries are near each other in one row. roughly: by the keys' first bits alone.
+enum class batch_order { by_prefix, by_key, roughly };
+
+/// Puts a batch in order: p's keys, positions and state are there then, in the memory that is
+/// returned. The state is set to 0 before.
+template <class T, class I, class O>
+array<char, space::device> sort_batch(const device_context& ctx, batch_arguments<T, I, O>& p,
+                                      batch_order order);
 /// sums[i] = counts[0] + … + counts[i - 1], i up to n.
 void sum_batch(const device_context& ctx, const std::int64_t* counts, std::int64_t n,
                std::int64_t* sums);
@@ -222,11 +297,17 @@ inline batch_state wait_for(const device_context& ctx, const batch_state* state)
   read_back(ctx, &result, state, 1);
   return result;
 }
+inline std::int64_t outside_of(const batch_state& state) {
+  return state.outside == 0 ? -1 : static_cast<std::int64_t>(~state.outside);
+}
 
-inline array<batch_state, space::device> new_state(const device_context& ctx) {
-  array<batch_state, space::device> state(ctx, 1);
+inline array<char, space::device> new_state(const device_context& ctx) {
+  array<char, space::device> state(ctx, sizeof(batch_state));
   check(cudaMemsetAsync(state.data(), 0, sizeof(batch_state), ctx.stream()), "state");
   return state;
+}
+inline batch_state* state_of(const array<char, space::device>& state) {
+  return reinterpret_cast<batch_state*>(const_cast<char*>(state.data()));
 }
 
 } // namespace lacuna::detail::gpu

@@ -8,6 +8,18 @@
 namespace lacuna::detail::gpu {
 namespace {
 
+/// The place of an entry in one number; 0, and the state says so, if it is outside.
+template <class I>
+__device__ std::uint64_t checked_key(const I* rows, const I* cols, std::int64_t i,
+                                     std::int64_t row_limit, std::int64_t col_limit, int col_bits,
+                                     batch_state* state) {
+  const std::int64_t row = rows[i], col = cols[i];
+  if (row >= 0 && row < row_limit && col >= 0 && col < col_limit)
+    return static_cast<std::uint64_t>(row) << col_bits | static_cast<std::uint64_t>(col);
+  atomicMax(&state->outside, ~static_cast<unsigned long long>(i));
+  return 0;
+}
+
 template <class I>
 __global__ void __launch_bounds__(block_threads)
     make_keys(const I* rows, const I* cols, std::int64_t n, std::int64_t row_limit,
@@ -15,12 +27,8 @@ __global__ void __launch_bounds__(block_threads)
               batch_state* state) {
   const std::int64_t i = thread_index();
   if (i >= n) return;
-  const std::int64_t row = rows[i], col = cols[i];
-  const bool outside = row < 0 || row >= row_limit || col < 0 || col >= col_limit;
-  if (outside) atomicMin(&state->outside, static_cast<unsigned long long>(i));
-  if (keys != nullptr)
-    keys[i] =
-        outside ? 0 : static_cast<std::uint64_t>(row) << col_bits | static_cast<std::uint64_t>(col);
+  const std::uint64_t key = checked_key(rows, cols, i, row_limit, col_limit, col_bits, state);
+  if (keys != nullptr) keys[i] = key;
   positions[i] = static_cast<std::uint32_t>(i);
 }
 
@@ -52,12 +60,7 @@ __global__ void __launch_bounds__(chunk / 2)
     const std::int64_t i = first + e;
     key[e] = ~std::uint64_t{0};
     position[e] = static_cast<std::uint32_t>(i);
-    if (i >= n) continue;
-    const std::int64_t row = rows[i], col = cols[i];
-    const bool outside = row < 0 || row >= row_limit || col < 0 || col >= col_limit;
-    if (outside) atomicMin(&state->outside, static_cast<unsigned long long>(i));
-    key[e] =
-        outside ? 0 : static_cast<std::uint64_t>(row) << col_bits | static_cast<std::uint64_t>(col);
+    if (i < n) key[e] = checked_key(rows, cols, i, row_limit, col_limit, col_bits, state);
   }
   for (int run = 2; run <= chunk; run *= 2)
     for (int step = run / 2; step > 0; step /= 2) {
@@ -111,6 +114,48 @@ __global__ void __launch_bounds__(block_threads)
   to_positions[rank] = positions[i];
 }
 
+/// Of a batch's keys only the first bits are sorted by CUB, so many that few keys are equal in them.
+/// Those are put in their places by counting the ones before each.
+constexpr int prefix_bits(std::int64_t n) { return n <= (std::int64_t{1} << 21) ? 24 : 32; }
+/// Beyond so many, CUB sorts whole keys.
+constexpr int longest_run = 16384;
+
+__global__ void __launch_bounds__(block_threads)
+    order_equal_prefixes(const std::uint64_t* keys, const std::uint32_t* positions, int n,
+                         int dropped, std::uint64_t* to_keys, std::uint32_t* to_positions,
+                         batch_state* state) {
+  const int i = static_cast<int>(thread_index());
+  if (i >= n) return;
+  const std::uint64_t key = keys[i], prefix = key >> dropped;
+  const auto same = [&](int k) { return k >= 0 && k < n && keys[k] >> dropped == prefix; };
+  int at = i;
+  if (same(i - 1) || same(i + 1)) {
+    // The ends of the run, by steps that double and then halve; then a loop without surprises.
+    const auto last_same = [&](int direction) {
+      int reach = 0, step = 1;
+      while (same(i + direction * (reach + step)) && reach <= longest_run) {
+        reach += step;
+        step *= 2;
+      }
+      for (; step > 0; step /= 2)
+        if (same(i + direction * (reach + step))) reach += step;
+      return i + direction * reach;
+    };
+    const int begin = last_same(-1), end = last_same(1) + 1;
+    if (end - begin > longest_run) {
+      state->too_full = 1;
+      return;
+    }
+    at = begin;
+#pragma unroll 8
+    for (int k = begin; k < i; ++k) at += keys[k] <= key ? 1 : 0;
+#pragma unroll 8
+    for (int k = i + 1; k < end; ++k) at += keys[k] < key ? 1 : 0;
+  }
+  to_keys[at] = key;
+  to_positions[at] = positions[i];
+}
+
 /// sums[i] = counts[0] + … + counts[i - 1], i up to n, by one block: each warp has a run of them.
 constexpr int sum_threads = 1024;
 __global__ void __launch_bounds__(sum_threads)
@@ -141,19 +186,24 @@ __global__ void __launch_bounds__(sum_threads)
 } // namespace
 
 template <class T, class I, class O>
-void sort_batch(const device_context& ctx, const sort_buffers& to, batch_arguments<T, I, O>& p) {
+array<char, space::device> sort_batch(const device_context& ctx, batch_arguments<T, I, O>& p,
+                                      batch_order order) {
   const std::int64_t n = p.n;
-  const batch_state start{0, 0, ~0ull, 0, 0, 0, 0};
-  check(cudaMemcpyAsync(p.state, &start, sizeof start, cudaMemcpyHostToDevice, ctx.stream()),
-        "batch");
+  check(cudaMemsetAsync(p.state, 0, sizeof *p.state, ctx.stream()), "batch");
   const auto bits = [](std::int64_t limit) {
     return limit <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(limit - 1));
   };
   p.col_bits = bits(p.m.cols);
   const int all_bits = bits(p.m.rows) + p.col_bits;
-  const auto make = [&](std::uint64_t* keys) {
+  std::uint64_t* keys[2] = {};
+  std::uint32_t* positions[2] = {};
+  auto scratch = lay_out(ctx, [&](auto take) {
+    for (auto*& k : keys) take(k, n);
+    for (auto*& k : positions) take(k, n);
+  });
+  const auto make = [&](std::uint64_t* to) {
     make_keys<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(
-        p.rows, p.cols, n, p.m.rows, p.m.cols, p.col_bits, keys, to.positions[0], p.state);
+        p.rows, p.cols, n, p.m.rows, p.m.cols, p.col_bits, to, positions[0], p.state);
     check_launch("make_keys");
   };
   int sorted = 0;
@@ -161,37 +211,46 @@ void sort_batch(const device_context& ctx, const sort_buffers& to, batch_argumen
     // Indices of so many bits are sorted one after the other: stably, the rows last.
     make(nullptr);
     const auto sort_by = [&](const I* index) {
-      std::uint32_t* const positions[2] = {to.positions[sorted], to.positions[1 - sorted]};
-      key_by_index(ctx, index, positions[0], to.keys[0], n);
-      if (sort_stably<std::uint64_t, std::uint32_t>(ctx, to.keys, positions, n,
-                                                    8 * sizeof(I) - 1) == 1)
+      std::uint32_t* const in_turn[2] = {positions[sorted], positions[1 - sorted]};
+      key_by_index(ctx, index, in_turn[0], keys[0], n);
+      if (sort_stably<std::uint64_t, std::uint32_t>(ctx, keys, in_turn, n, 0, 8 * sizeof(I) - 1) ==
+          1)
         sorted = 1 - sorted;
     };
     sort_by(p.cols);
     sort_by(p.rows);
     p.keys = nullptr;
-    p.positions = to.positions[sorted];
-    return;
+    p.positions = positions[sorted];
+    return scratch;
   }
   if (n <= small_batch) {
     sort_chunks<<<static_cast<unsigned>((n + chunk - 1) / chunk), chunk / 2, 0, ctx.stream()>>>(
-        p.rows, p.cols, n, p.m.rows, p.m.cols, p.col_bits, to.keys[0], to.positions[0], p.state);
+        p.rows, p.cols, n, p.m.rows, p.m.cols, p.col_bits, keys[0], positions[0], p.state);
     check_launch("sort_chunks");
     const auto bytes = static_cast<int>(n * static_cast<std::int64_t>(sizeof(std::uint64_t)));
     check(cudaFuncSetAttribute(merge_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(small_batch * sizeof(std::uint64_t))),
           "merge_chunks");
     merge_chunks<<<static_cast<unsigned>((n + merged_keys - 1) / merged_keys), block_threads, bytes,
-                   ctx.stream()>>>(to.keys[0], to.positions[0], static_cast<int>(n), to.keys[1],
-                                   to.positions[1]);
+                   ctx.stream()>>>(keys[0], positions[0], static_cast<int>(n), keys[1],
+                                   positions[1]);
     check_launch("merge_chunks");
     sorted = 1;
   } else {
-    make(to.keys[0]);
-    sorted = sort_stably<std::uint64_t, std::uint32_t>(ctx, to.keys, to.positions, n, all_bits);
+    make(keys[0]);
+    const int dropped = order == batch_order::by_key ? 0 : std::max(0, all_bits - prefix_bits(n));
+    sorted = sort_stably<std::uint64_t, std::uint32_t>(ctx, keys, positions, n, dropped, all_bits);
+    if (dropped > 0 && order == batch_order::by_prefix) {
+      order_equal_prefixes<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(
+          keys[sorted], positions[sorted], static_cast<int>(n), dropped, keys[1 - sorted],
+          positions[1 - sorted], p.state);
+      check_launch("order_equal_prefixes");
+      sorted = 1 - sorted;
+    }
   }
-  p.keys = to.keys[sorted];
-  p.positions = to.positions[sorted];
+  p.keys = keys[sorted];
+  p.positions = positions[sorted];
+  return scratch;
 }
 
 void sum_batch(const device_context& ctx, const std::int64_t* counts, std::int64_t n,
@@ -202,8 +261,8 @@ void sum_batch(const device_context& ctx, const std::int64_t* counts, std::int64
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template void sort_batch<T, I, O>(const device_context&, const sort_buffers&,                    \
-                                    batch_arguments<T, I, O>&);
+  template array<char, space::device> sort_batch<T, I, O>(                                         \
+      const device_context&, batch_arguments<T, I, O>&, batch_order);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

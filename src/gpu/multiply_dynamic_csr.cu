@@ -1,6 +1,6 @@
-// y = alpha A x + beta z on the device, A a dynamic CSR: rows of like many lanes, each segment
-// after segment; rows of more than 2048 entries, which the matrix lists, get 16 blocks each. A
-// compact matrix is CSR's.
+// y = alpha A x + beta z on the device, A a dynamic CSR. Rows are in three bins: up to 64 entries,
+// some lanes each, in the order of the matrix; up to 2048, a warp each; beyond, 16 blocks each. The
+// matrix lists the rows of the latter two. All go in one launch. A compact matrix is CSR's.
 #include <lacuna/format/dynamic_csr.hpp>
 
 #include "gpu/parts/cuda.cuh"
@@ -44,19 +44,34 @@ __device__ T sum_of_segment(const dynamic_product<T, I, O>& p, O begin, O end, i
   return sum;
 }
 
-/// A row by `lanes` neighbouring lanes, segment by segment.
+/// A row by `lanes` neighbouring lanes. The first two segments are one run to them; their ends are
+/// read before it is known whether there are two.
 template <int lanes, class T, class I, class O>
-__global__ void __launch_bounds__(block_threads)
-    multiply_segments(const dynamic_product<T, I, O> p) {
-  const std::int64_t row = thread_index() / lanes;
-  if (row >= p.a.extent.row) return; // a group leaves as a whole
-  if (p.a.long_row_count > 0 && p.a.sizes[row] > long_row) return;
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  // The first segment is read before it is known whether there is one: most rows have it.
+__device__ void multiply_short_row(const dynamic_product<T, I, O>& p, std::int64_t row, int lane) {
+  constexpr int unroll = 4;
   const O begin = p.a.begin[row], end = p.a.end[row];
+  const std::int64_t second = p.a.segments > 1 ? p.a.pitch + row : row;
+  const O next = p.a.begin[second], next_end = p.a.end[second];
   const int count = p.a.counts[row];
-  T sum = count == 0 ? T{0} : sum_of_segment<2>(p, begin, end, lane, lanes);
-  for (int s = 1; s < count; ++s)
+  const O length = count > 0 ? end - begin : 0;
+  const O all = length + (count > 1 ? next_end - next : 0);
+  const O jump = next - length; // from a place in the run to one of the second segment
+  T sum{0};
+  for (O e = static_cast<O>(lane); e < all; e += unroll * lanes) {
+    I column[unroll];
+    T value[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+      const O at = e + static_cast<O>(u * lanes);
+      const O k = at < length ? begin + at : jump + at;
+      column[u] = at < all ? __ldg(p.a.colind + k) : I{-1};
+      value[u] = at < all ? __ldg(p.a.values + k) : T{0};
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u)
+      if (column[u] >= 0) sum += value[u] * __ldg(p.x + column[u] * p.x_row);
+  }
+  for (int s = 2; s < count; ++s)
     sum += sum_of_segment<1>(p, p.a.begin[s * p.a.pitch + row], p.a.end[s * p.a.pitch + row], lane,
                              lanes);
   const unsigned group = (0xffffffffu >> (32 - lanes)) << (threadIdx.x % 32 / lanes * lanes);
@@ -64,24 +79,34 @@ __global__ void __launch_bounds__(block_threads)
   for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(group, sum, step, lanes);
   if (lane == 0) p.store(row, sum);
 }
-
+/// One of the middle rows that the matrix lists, by a warp.
+template <class T, class I, class O>
+__device__ void multiply_mid_row(const dynamic_product<T, I, O>& p, std::int64_t i, int lane) {
+  if (i >= p.a.mid_row_count) return;
+  const std::int64_t row = p.a.mid_rows[i];
+  if (p.a.sizes[row] <= mid_row || p.a.sizes[row] > long_row) return; // it was one
+  T sum{0};
+  for (int s = 0; s < p.a.counts[row]; ++s)
+    sum += sum_of_segment<4>(p, p.a.begin[s * p.a.pitch + row], p.a.end[s * p.a.pitch + row], lane,
+                             32);
+  sum = warp_sum(sum);
+  if (lane == 0) p.store(row, sum);
+}
 /// Blocks that share a long row: each has a part of every segment.
 constexpr int long_parts = 16;
 
 template <class T, class I, class O>
-__global__ void __launch_bounds__(block_threads)
-    sum_long_rows(const dynamic_product<T, I, O> p, T* partial) {
-  const std::int64_t row = p.a.long_rows[blockIdx.x];
+__device__ void sum_long_row(const dynamic_product<T, I, O>& p, std::int64_t i, int part,
+                             T* partial) {
+  const std::int64_t row = p.a.long_rows[i];
   if (p.a.sizes[row] <= long_row) return; // it was one
   __shared__ T sums[block_threads / 32];
   T sum{0};
   for (int s = 0; s < p.a.counts[row]; ++s) {
     const std::int64_t begin = p.a.begin[s * p.a.pitch + row];
     const std::int64_t length = p.a.end[s * p.a.pitch + row] - begin;
-    const auto cut = [&](std::int64_t part) {
-      return static_cast<O>(begin + length * part / long_parts);
-    };
-    sum += sum_of_segment<4>(p, cut(blockIdx.y), cut(blockIdx.y + 1), static_cast<int>(threadIdx.x),
+    const auto cut = [&](int at) { return static_cast<O>(begin + length * at / long_parts); };
+    sum += sum_of_segment<4>(p, cut(part), cut(part + 1), static_cast<int>(threadIdx.x),
                              block_threads);
   }
   sum = warp_sum(sum);
@@ -90,30 +115,46 @@ __global__ void __launch_bounds__(block_threads)
   if (threadIdx.x != 0) return;
   T total = sums[0];
   for (int w = 1; w < block_threads / 32; ++w) total += sums[w];
-  partial[blockIdx.x * long_parts + blockIdx.y] = total;
+  partial[i * long_parts + part] = total;
 }
-template <class T, class I, class O>
-void multiply_long_rows(const device_context& ctx, const dynamic_product<T, I, O>& p) {
-  const std::int64_t rows = p.a.long_row_count;
-  array<T, space::device> partial(ctx, rows * long_parts);
+
+/// Blocks for long rows come first, then those for middle ones, then the others.
+template <int lanes, class T, class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    multiply_segments(const dynamic_product<T, I, O> p, std::int64_t mid_blocks, T* partial) {
+  const std::int64_t long_blocks = p.a.long_row_count * long_parts;
+  const std::int64_t block = std::int64_t{blockIdx.x} - long_blocks;
+  if (block < 0)
+    return sum_long_row(p, blockIdx.x / long_parts, static_cast<int>(blockIdx.x % long_parts),
+                        partial);
+  const int thread = static_cast<int>(threadIdx.x);
+  if (block < mid_blocks)
+    return multiply_mid_row(p, block * (block_threads / 32) + thread / 32, thread % 32);
+  const std::int64_t row =
+      ((block - mid_blocks) * block_threads + static_cast<std::int64_t>(threadIdx.x)) / lanes;
+  if (row >= p.a.extent.row) return; // a group leaves as a whole
+  if (p.a.mid_row_count > 0 && p.a.sizes[row] > mid_row) return;
+  multiply_short_row<lanes>(p, row, thread % lanes);
+}
+
+template <int lanes, class T, class I, class O>
+void launch_segments(const device_context& ctx, const dynamic_product<T, I, O>& p) {
+  const std::int64_t long_rows = p.a.long_row_count;
+  const std::int64_t mid_blocks = blocks_for(p.a.mid_row_count * 32);
+  array<T, space::device> partial(ctx, long_rows * long_parts);
   T* const sums = partial.data();
-  sum_long_rows<<<dim3(static_cast<unsigned>(rows), long_parts), block_threads, 0, ctx.stream()>>>(
-      p, sums);
-  check_launch("sum_long_rows");
-  for_each(ctx, rows, "sum_long_rows", [=] __device__(std::int64_t i) {
+  const std::int64_t blocks =
+      long_rows * long_parts + mid_blocks + blocks_for(std::int64_t{p.a.extent.row} * lanes);
+  multiply_segments<lanes><<<blocks_for(blocks * block_threads), block_threads, 0, ctx.stream()>>>(
+      p, mid_blocks, sums);
+  check_launch("multiply_segments");
+  for_each(ctx, long_rows, "sum_long_rows", [=] __device__(std::int64_t i) {
     const std::int64_t row = p.a.long_rows[i];
     if (p.a.sizes[row] <= long_row) return;
     T total = sums[i * long_parts];
     for (int part = 1; part < long_parts; ++part) total += sums[i * long_parts + part];
     p.store(row, total);
   });
-}
-
-template <int lanes, class T, class I, class O>
-void launch_segments(const device_context& ctx, const dynamic_product<T, I, O>& p) {
-  multiply_segments<lanes>
-      <<<blocks_for(std::int64_t{p.a.extent.row} * lanes), block_threads, 0, ctx.stream()>>>(p);
-  check_launch("multiply_segments");
 }
 
 } // namespace
@@ -151,7 +192,6 @@ void multiply_format(const device_context& ctx, T alpha,
       launch_segments<8>(ctx, p);
     else
       launch_segments<32>(ctx, p);
-    if (a.long_row_count > 0) multiply_long_rows(ctx, p);
   }
 }
 

@@ -2,6 +2,8 @@
 // and what becomes of a row, so that both make the same segments.
 #pragma once
 
+#include <optional>
+
 #include <lacuna/format/dynamic_csr.hpp>
 
 namespace lacuna::detail {
@@ -12,7 +14,7 @@ template <class T, class I, class O> struct dynamic_rows {
   std::uint8_t* counts;
   I* colind;
   T* values;
-  I* long_rows;
+  I *mid_rows, *long_rows;
   std::int64_t rows, cols, pitch;
   int segments;
 
@@ -43,18 +45,26 @@ template <class T, class I, class O> struct dynamic_rows {
 /// written to.
 enum class batch_rule { add, replace, keep, append, touch };
 
+/// Rows of more than mid_row, and of more than long_row, entries.
+struct row_bins {
+  std::int64_t mid_rows = 0, long_rows = 0;
+};
+/// A list of rows: how many there are, and may be.
+struct row_list {
+  std::int64_t count, capacity;
+};
 /// What a batch may use.
 struct batch_limits {
   std::int64_t used, capacity; ///< of the pool
   std::int64_t frozen;         ///< places below must stay as they are: a snapshot reads them
   segment_slack slack;
-  std::int64_t long_rows, long_row_capacity;
+  row_list mid_rows, long_rows;
 };
 struct batch_outcome {
   std::int64_t inserted = 0, changed = 0;
   std::int64_t used = 0;     ///< of the pool; beyond its capacity: nothing was changed
   std::int64_t outside = -1; ///< the first entry outside of the matrix: nothing was changed
-  std::int64_t long_rows = 0;
+  std::int64_t mid_rows = 0, long_rows = 0;
   int segments = 0; ///< of a row that was changed, at most
 };
 
@@ -139,9 +149,9 @@ std::int64_t erase_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m,
 template <class T, class I, class O>
 void scale_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m,
                 vector_view<const T> factors);
-/// starts[i] = the entries of rows 0 .. i - 1; the last is returned, too. Device: waits for it.
+/// starts[i] = the entries of rows 0 .. i - 1, i up to rows.
 template <class O>
-std::int64_t place_rows(const host_context& ctx, const O* sizes, std::int64_t rows, O* starts);
+void place_rows(const host_context& ctx, const O* sizes, std::int64_t rows, O* starts);
 /// Row i is one segment of sizes[i] entries (null: all places) from starts[i] up to starts[i + 1].
 template <class T, class I, class O>
 void set_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m, const O* starts,
@@ -150,11 +160,6 @@ void set_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m, const O* 
 template <class T, class I, class O>
 void gather_rows(const host_context& ctx, const dynamic_rows<T, I, O>& from, const O* starts,
                  I* colind, T* values, std::int64_t entries);
-/// Rows of more than long_row entries, in any order; returns how many. Allocates nothing. Device:
-/// waits.
-template <class I, class O>
-std::int64_t find_long_rows(const host_context& ctx, const O* sizes, std::int64_t rows,
-                            I* long_rows, std::int64_t capacity, std::int64_t* counter);
 } // namespace cpu
 namespace gpu {
 /// Puts a batch in, or changes nothing. Device: waits for the outcome.
@@ -181,24 +186,41 @@ LACUNA_GPU_EXPORT std::int64_t erase_rows(const device_context& ctx, const dynam
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void scale_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m,
                                   vector_view<const T, space::device> factors);
-/// starts[i] = the entries of rows 0 .. i - 1; the last is returned, too. Device: waits for it.
+/// starts[i] = the entries of rows 0 .. i - 1, i up to rows.
 template <class O>
-LACUNA_GPU_EXPORT std::int64_t place_rows(const device_context& ctx, const O* sizes,
-                                          std::int64_t rows, O* starts);
+LACUNA_GPU_EXPORT void place_rows(const device_context& ctx, const O* sizes, std::int64_t rows,
+                                  O* starts);
 /// Row i is one segment of sizes[i] entries (null: all places) from starts[i] up to starts[i + 1].
+/// Lists the middle and the long ones; waits.
 template <class T, class I, class O>
-LACUNA_GPU_EXPORT void set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m,
-                                const O* starts, const O* sizes);
+LACUNA_GPU_EXPORT row_bins set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m,
+                                    const O* starts, const O* sizes);
 /// All entries, row i's from starts[i] on, columns ascending.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void gather_rows(const device_context& ctx, const dynamic_rows<T, I, O>& from,
                                    const O* starts, I* colind, T* values, std::int64_t entries);
-/// Rows of more than long_row entries, in any order; returns how many. Allocates nothing. Device:
-/// waits.
+/// The lists of middle and long rows, in any order. Allocates nothing. Waits.
 template <class I, class O>
-LACUNA_GPU_EXPORT std::int64_t find_long_rows(const device_context& ctx, const O* sizes,
-                                              std::int64_t rows, I* long_rows,
-                                              std::int64_t capacity, std::int64_t* counter);
+LACUNA_GPU_EXPORT row_bins list_rows(const device_context& ctx, const O* sizes, std::int64_t rows,
+                                     I* mid_rows, I* long_rows);
+/// A batch in the order of rows and columns, as soon as the device gets to it.
+struct batch_in_order {
+  array<char, space::device> order, state;
+  const std::uint64_t* keys = nullptr; ///< null: too many bits
+  const std::uint32_t* positions = nullptr;
+  int col_bits = 0;
+};
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT batch_in_order order_batch(const device_context& ctx,
+                                             const dynamic_rows<T, I, O>& m,
+                                             coo_view<const T, I, O, space::device> batch);
+/// Puts a batch into a compact matrix of so many entries by writing it anew, to arrays that have
+/// room for all of both, its table included. Nothing: it can not be done this way. Waits.
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT std::optional<batch_outcome>
+merge_batch(const device_context& ctx, const dynamic_rows<T, I, O>& m, std::int64_t entries,
+            coo_view<const T, I, O, space::device> batch, const batch_in_order& sorted,
+            batch_rule rule, const dynamic_rows<T, I, O>& to);
 } // namespace gpu
 
 } // namespace lacuna::detail

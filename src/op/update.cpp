@@ -33,8 +33,10 @@ template <class T, class I, class O, space S> struct dynamic_access {
     auto pool = std::make_shared<pool_t>();
     pool->colind = array<I, S>(ctx, capacity);
     pool->values = array<T, S>(ctx, capacity);
-    pool->long_rows = array<I, S>(ctx, 2 * (capacity / long_row + 1)); // see trim_long_rows
-    pool->counter = array<std::int64_t, S>(ctx, 1);
+    if constexpr (S == space::device) { // see trim_lists
+      pool->mid_rows = array<I, S>(ctx, 2 * (capacity / mid_row + 1));
+      pool->long_rows = array<I, S>(ctx, 2 * (capacity / long_row + 1));
+    }
     return pool;
   }
   /// A row's places for that many rows: at least rows + 1, in whole lines.
@@ -65,9 +67,10 @@ template <class T, class I, class O, space S> struct dynamic_access {
   static dynamic_rows<T, I, O> rows_of(matrix& m) {
     table_t& t = *m.table;
     return {
-        t.begin.data(),     t.end.data(),          t.sizes.data(),        t.room.data(),
-        t.counts.data(),    m.pool->colind.data(), m.pool->values.data(), m.pool->long_rows.data(),
-        m.state.extent.row, m.state.extent.col,    m.state.pitch,         m.options_.segments};
+        t.begin.data(),           t.end.data(),          t.sizes.data(),        t.room.data(),
+        t.counts.data(),          m.pool->colind.data(), m.pool->values.data(), m.pool->mid_rows.data(),
+        m.pool->long_rows.data(), m.state.extent.row,    m.state.extent.col,    m.state.pitch,
+        m.options_.segments};
   }
   /// For reading alone.
   static dynamic_rows<T, I, O> rows_of(const dynamic_csr_view<const T, I, O, S>& v) {
@@ -78,6 +81,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
             const_cast<std::uint8_t*>(v.counts),
             const_cast<I*>(v.colind),
             const_cast<T*>(v.values),
+            nullptr,
             nullptr,
             v.extent.row,
             v.extent.col,
@@ -94,6 +98,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
     v.counts = m.table->counts.data();
     v.colind = m.pool->colind.data();
     v.values = m.pool->values.data();
+    v.mid_rows = m.pool->mid_rows.data();
     v.long_rows = m.pool->long_rows.data();
     v.segments = m.options_.segments;
   }
@@ -106,26 +111,32 @@ template <class T, class I, class O, space S> struct dynamic_access {
   // The engines.
   static batch_outcome apply(const context<S>& ctx, matrix& m, coo_view<const T, I, O, S> batch,
                              batch_rule rule) {
-    const batch_limits limits{
-        m.state.used, m.capacity(),           m.pool.use_count() > 1 ? m.frozen_ : 0,
-        slack_of(m),  m.state.long_row_count, m.pool->long_rows.size()};
+    const batch_limits limits{m.state.used,
+                              m.capacity(),
+                              m.pool.use_count() > 1 ? m.frozen_ : 0,
+                              slack_of(m),
+                              {m.state.mid_row_count, m.pool->mid_rows.size()},
+                              {m.state.long_row_count, m.pool->long_rows.size()}};
     if constexpr (S == space::host)
       return cpu::apply_batch<T, I, O>(ctx, rows_of(m), batch, rule, limits);
     else
       return gpu::apply_batch<T, I, O>(ctx, rows_of(m), batch, rule, limits);
   }
-  static std::int64_t place(const context<S>& ctx, const O* sizes, std::int64_t rows, O* starts) {
+  static void place(const context<S>& ctx, const O* sizes, std::int64_t rows, O* starts) {
     if constexpr (S == space::host)
-      return cpu::place_rows<O>(ctx, sizes, rows, starts);
+      cpu::place_rows<O>(ctx, sizes, rows, starts);
     else
-      return gpu::place_rows<O>(ctx, sizes, rows, starts);
+      gpu::place_rows<O>(ctx, sizes, rows, starts);
   }
-  static void set(const context<S>& ctx, const dynamic_rows<T, I, O>& m, const O* starts,
-                  const O* sizes) {
+  static void set(const context<S>& ctx, matrix& m, const O* starts, const O* sizes) {
     if constexpr (S == space::host)
-      cpu::set_rows<T, I, O>(ctx, m, starts, sizes);
+      cpu::set_rows<T, I, O>(ctx, rows_of(m), starts, sizes);
     else
-      gpu::set_rows<T, I, O>(ctx, m, starts, sizes);
+      take(m, gpu::set_rows<T, I, O>(ctx, rows_of(m), starts, sizes));
+  }
+  static void take(matrix& m, row_bins bins) {
+    m.state.mid_row_count = bins.mid_rows;
+    m.state.long_row_count = bins.long_rows;
   }
   static void gather(const context<S>& ctx, const dynamic_rows<T, I, O>& from, const O* starts,
                      I* colind, T* values, std::int64_t entries) {
@@ -133,15 +144,6 @@ template <class T, class I, class O, space S> struct dynamic_access {
       cpu::gather_rows<T, I, O>(ctx, from, starts, colind, values, entries);
     else
       gpu::gather_rows<T, I, O>(ctx, from, starts, colind, values, entries);
-  }
-  static std::int64_t long_rows(const context<S>& ctx, const O* sizes, std::int64_t rows,
-                                pool_t& to) {
-    if constexpr (S == space::host)
-      return cpu::find_long_rows<I, O>(ctx, sizes, rows, to.long_rows.data(), to.long_rows.size(),
-                                       to.counter.data());
-    else
-      return gpu::find_long_rows<I, O>(ctx, sizes, rows, to.long_rows.data(), to.long_rows.size(),
-                                       to.counter.data());
   }
   template <class E>
   static void copy(const context<S>& ctx, array<E, S>& to, const E* from, std::int64_t n,
@@ -168,10 +170,9 @@ template <class T, class I, class O, space S> struct dynamic_access {
     if (a != nullptr) {
       copy(ctx, m.pool->colind, a->colind().data(), nnz);
       copy(ctx, m.pool->values, a->values().data(), nnz);
-      set(ctx, rows_of(m), a->rowptr().data(), nullptr);
+      set(ctx, m, a->rowptr().data(), nullptr);
       m.state.compact = true;
       m.state.unique = a->order().unique;
-      m.state.long_row_count = long_rows(ctx, m.table->sizes.data(), rows, *m.pool);
     } else {
       const host_context host;
       array<O> starts(host, rows + 1), sizes(host, rows);
@@ -179,7 +180,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
       std::fill(sizes.begin(), sizes.end(), O{0});
       const auto there = copy_to(ctx, std::as_const(starts).view());
       const auto empty = copy_to(ctx, std::as_const(sizes).view());
-      set(ctx, rows_of(m), there.data(), empty.data());
+      set(ctx, m, there.data(), empty.data());
       m.state.compact = taken == 0;
       m.state.unique = true;
     }
@@ -231,6 +232,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
     auto pool = make_pool(ctx, capacity);
     copy(ctx, pool->colind, m.pool->colind.data(), m.state.used);
     copy(ctx, pool->values, m.pool->values.data(), m.state.used);
+    copy(ctx, pool->mid_rows, m.pool->mid_rows.data(), m.state.mid_row_count);
     copy(ctx, pool->long_rows, m.pool->long_rows.data(), m.state.long_row_count);
     m.pool = std::move(pool);
     publish(m);
@@ -238,7 +240,8 @@ template <class T, class I, class O, space S> struct dynamic_access {
   static void compact(const context<S>& ctx, matrix& m, std::int64_t capacity) {
     const std::int64_t rows = m.state.extent.row;
     array<O, S> starts(ctx, rows + 1);
-    const std::int64_t taken = place(ctx, m.table->sizes.data(), rows, starts.data());
+    place(ctx, m.table->sizes.data(), rows, starts.data());
+    const std::int64_t taken = m.state.nnz;
     matrix next; // complete before m is touched
     next.options_ = m.options_;
     next.state = m.state;
@@ -246,10 +249,9 @@ template <class T, class I, class O, space S> struct dynamic_access {
     next.table = make_table(ctx, rows, m.options_.segments, m.state.pitch);
     gather(ctx, rows_of(m), starts.data(), next.pool->colind.data(), next.pool->values.data(),
            taken);
-    set(ctx, rows_of(next), starts.data(), m.table->sizes.data());
+    set(ctx, next, starts.data(), m.table->sizes.data());
     next.state.used = taken;
     next.state.compact = true;
-    next.state.long_row_count = long_rows(ctx, m.table->sizes.data(), rows, *next.pool);
     next.segments_max_ = taken > 0 ? 1 : 0;
     next.compactions_ = m.compactions_ + 1;
     publish(next);
@@ -274,24 +276,65 @@ template <class T, class I, class O, space S> struct dynamic_access {
       compact(ctx, m, after);
     }
   }
-  /// A row that was long, became short and is long again is listed again. The list is made anew
-  /// where it is half full: what one batch adds fits the other half.
-  static void trim_long_rows(const context<S>& ctx, matrix& m) {
-    if (m.state.long_row_count <= m.pool->long_rows.size() / 2) return;
-    if (m.pool.use_count() > 1) grow(ctx, m, m.capacity()); // a snapshot reads the list
-    m.state.long_row_count = long_rows(ctx, m.table->sizes.data(), m.state.extent.row, *m.pool);
+  /// A row that was long, became short and is long again is listed again. Lists are made anew where
+  /// one is half full: what one batch adds fits the other half.
+  static void trim_lists(const context<S>& ctx, matrix& m)
+    requires(S == space::device)
+  {
+    if (m.state.mid_row_count <= m.pool->mid_rows.size() / 2 &&
+        m.state.long_row_count <= m.pool->long_rows.size() / 2)
+      return;
+    if (m.pool.use_count() > 1) grow(ctx, m, m.capacity()); // a snapshot reads them
+    take(m, gpu::list_rows<I, O>(ctx, m.table->sizes.data(), m.state.extent.row,
+                                 m.pool->mid_rows.data(), m.pool->long_rows.data()));
+  }
+  /// A batch of so many entries is better merged with all of a compact matrix than put into its rows.
+  /// H200, a million rows of ten entries: both take as long at a twentieth of the entries.
+  static constexpr std::int64_t merge_share = 20, least_to_merge = 16384;
+  static std::optional<batch_outcome> merge(const context<S>& ctx, matrix& m,
+                                            coo_view<const T, I, O, S> batch, batch_rule rule)
+    requires(S == space::device)
+  {
+    const std::int64_t n = batch.size(), nnz = m.state.nnz;
+    if (!m.state.compact || rule == batch_rule::touch || n <= least_to_merge ||
+        n < nnz / merge_share || n > most_entries - nnz)
+      return {};
+    matrix next;
+    next.options_ = m.options_;
+    next.state = m.state;
+    try {
+      const auto sorted = gpu::order_batch<T, I, O>(ctx, rows_of(m), batch);
+      // The device sorts while memory is made.
+      next.pool = make_pool(ctx, std::max(m.capacity(), nnz + n));
+      next.table = make_table(ctx, m.state.extent.row, m.options_.segments, m.state.pitch);
+      const auto outcome =
+          gpu::merge_batch<T, I, O>(ctx, rows_of(m), nnz, batch, sorted, rule, rows_of(next));
+      if (!outcome || outcome->outside >= 0) return outcome;
+      take(next, {outcome->mid_rows, outcome->long_rows});
+      next.state.nnz = next.state.used = outcome->used;
+      next.segments_max_ = 1;
+      next.compactions_ = m.compactions_;
+      publish(next);
+      m = std::move(next);
+      return outcome;
+    } catch (const out_of_memory&) {
+      return {}; // rows take less
+    }
   }
   static batch_outcome apply_with_room(const context<S>& ctx, matrix& m,
                                        coo_view<const T, I, O, S> batch, batch_rule rule) {
+    if constexpr (S == space::device)
+      if (const auto outcome = merge(ctx, m, batch, rule)) return *outcome;
     own_table(ctx, m);
     for (;;) {
-      trim_long_rows(ctx, m);
+      if constexpr (S == space::device) trim_lists(ctx, m);
       const batch_outcome outcome = apply(ctx, m, batch, rule);
       if (outcome.outside >= 0 || outcome.used <= m.capacity()) {
         if (outcome.outside >= 0) return outcome;
         if (outcome.used != m.state.used || outcome.inserted > 0) m.state.compact = false;
         m.state.used = outcome.used;
         m.state.nnz += outcome.inserted;
+        m.state.mid_row_count = outcome.mid_rows;
         m.state.long_row_count = outcome.long_rows;
         m.segments_max_ = std::max(m.segments_max_, outcome.segments);
         return outcome;

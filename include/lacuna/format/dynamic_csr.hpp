@@ -95,8 +95,9 @@ public:
   const std::uint8_t* counts = nullptr;
   const I* colind = nullptr;
   T* values = nullptr;
-  const I* long_rows = nullptr; ///< those of more than long_row entries, and perhaps others
-  std::int64_t long_row_count = 0;
+  /// Those of more than mid_row, and of more than long_row, entries, and perhaps others.
+  const I *mid_rows = nullptr, *long_rows = nullptr;
+  std::int64_t mid_row_count = 0, long_row_count = 0;
   std::int64_t used = 0; ///< of the pool
   int segments = 0;      ///< k
   bool compact = false;  ///< begin's first plane is a CSR's row pointer
@@ -106,8 +107,9 @@ public:
 namespace detail {
 template <class T, class I, class O, space S> struct dynamic_access;
 
-/// A row of more entries gets a block of its own in products on a device.
-inline constexpr std::int64_t long_row = 2048;
+/// In products on a device a row of more entries gets a warp, or several blocks. These bins are kept
+/// up to date by batches: the matrix lists their rows.
+inline constexpr std::int64_t mid_row = 64, long_row = 2048;
 /// Entries up to which a segment is kept sorted in place; one that is longer is not added to.
 inline constexpr std::int64_t most_in_place = 1024;
 
@@ -122,10 +124,9 @@ template <class I, class O, space S> struct dynamic_table {
 template <class T, class I, space S> struct dynamic_pool {
   array<I, S> colind;
   array<T, S> values;
-  array<I, S> long_rows;
-  array<std::int64_t, S> counter; // one, for who counts those
+  array<I, S> mid_rows, long_rows;
   [[nodiscard]] std::size_t bytes() const {
-    return colind.bytes() + values.bytes() + long_rows.bytes();
+    return colind.bytes() + values.bytes() + mid_rows.bytes() + long_rows.bytes();
   }
 };
 /// Free places behind `entries` entries of a new segment, for a row of `size` in all.

@@ -10,13 +10,13 @@ namespace lacuna::detail::gpu {
 
 template <class Key, class Position>
 int sort_stably(const device_context& ctx, Key* const (&keys)[2], Position* const (&positions)[2],
-                std::int64_t n, int bits) {
-  if (n < 2 || bits == 0) return 0;
+                std::int64_t n, int first_bit, int end_bit) {
+  if (n < 2 || first_bit == end_bit) return 0;
   cub::DoubleBuffer<Key> key_buffers(keys[0], keys[1]);
   cub::DoubleBuffer<Position> position_buffers(positions[0], positions[1]);
   run_cub(ctx, "sort_stably", [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(scratch, bytes, key_buffers, position_buffers, n, 0,
-                                           bits, ctx.stream());
+    return cub::DeviceRadixSort::SortPairs(scratch, bytes, key_buffers, position_buffers, n,
+                                           first_bit, end_bit, ctx.stream());
   });
   return key_buffers.selector;
 }
@@ -30,14 +30,15 @@ sorted_keys<Key, Position> sort_stably(const device_context& ctx,
                                    array<Position, space::device>(ctx, n)};
   const int bits = std::bit_width(static_cast<std::uint64_t>(limit - 1));
   if (sort_stably<Key, Position>(ctx, {unsorted.keys.data(), other.keys.data()},
-                                 {unsorted.positions.data(), other.positions.data()}, n, bits) == 1)
+                                 {unsorted.positions.data(), other.positions.data()}, n, 0,
+                                 bits) == 1)
     return other;
   return unsorted;
 }
 
 #define LACUNA_INSTANTIATE(K, P)                                                                   \
   template int sort_stably<K, P>(const device_context&, K* const(&)[2], P* const(&)[2],            \
-                                 std::int64_t, int);                                               \
+                                 std::int64_t, int, int);                                          \
   template sorted_keys<K, P> sort_stably<K, P>(const device_context&, sorted_keys<K, P>,           \
                                                std::int64_t);
 LACUNA_INSTANTIATE(std::uint32_t, std::uint32_t)

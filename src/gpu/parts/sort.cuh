@@ -20,10 +20,11 @@ template <class Key, class Position>
 sorted_keys<Key, Position> sort_stably(const device_context& ctx,
                                        sorted_keys<Key, Position> unsorted, std::int64_t limit);
 
-/// The same in buffers of the caller's, `bits` of the keys: from [0] to the one that is returned.
+/// The same in buffers of the caller's, by bits [first_bit, end_bit) of the keys: from [0] to the one
+/// that is returned.
 template <class Key, class Position>
 int sort_stably(const device_context& ctx, Key* const (&keys)[2], Position* const (&positions)[2],
-                std::int64_t n, int bits);
+                std::int64_t n, int first_bit, int end_bit);
 
 /// Calls f with a value of the narrowest unsigned type that can number n entries: uint32_t, or
 /// uint64_t beyond the narrow limit.
