@@ -183,7 +183,8 @@ void multiply_format(const device_context& ctx, T alpha,
                                      x.row_stride(),
                                      beta == T{0} ? 0 : z.row_stride(),
                                      y.row_stride()};
-    const std::int64_t mean = a.nnz / rows;
+    // Where middle and long rows have much of the entries, the others are shorter than the mean.
+    const std::int64_t mean = a.nnz / rows / (a.mid_row_count > a.nnz / 512 ? 4 : 1);
     if (mean < 4)
       launch_segments<2>(ctx, p);
     else if (mean < 16)
