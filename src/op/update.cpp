@@ -63,11 +63,13 @@ template <class T, class I, class O, space S> struct dynamic_access {
   }
 
   static dynamic_rows<T, I, O> rows_of(matrix& m) {
-    table_t& t = *m.table;
-    return {
-        t.begin.data(),     t.end.data(),          t.sizes.data(),        t.room.data(),
-        t.counts.data(),    m.pool->colind.data(), m.pool->values.data(), m.pool->long_rows.data(),
-        m.state.extent.row, m.state.extent.col,    m.state.pitch,         m.options_.segments};
+    table_t& t = *m.table_;
+    return {t.begin.data(),         t.end.data(),
+            t.sizes.data(),         t.room.data(),
+            t.counts.data(),        m.pool_->colind.data(),
+            m.pool_->values.data(), m.pool_->long_rows.data(),
+            m.state_.extent.row,    m.state_.extent.col,
+            m.state_.pitch,         m.options_.segments};
   }
   /// For reading alone.
   static dynamic_rows<T, I, O> rows_of(const dynamic_csr_view<const T, I, O, S>& v) {
@@ -86,29 +88,32 @@ template <class T, class I, class O, space S> struct dynamic_access {
   }
   /// The view that readers get, after arrays or sizes changed.
   static void publish(matrix& m) {
-    auto& v = m.state;
-    v.begin = m.table->begin.data();
-    v.end = m.table->end.data();
-    v.sizes = m.table->sizes.data();
-    v.room = m.table->room.data();
-    v.counts = m.table->counts.data();
-    v.colind = m.pool->colind.data();
-    v.values = m.pool->values.data();
-    v.long_rows = m.pool->long_rows.data();
+    auto& v = m.state_;
+    v.begin = m.table_->begin.data();
+    v.end = m.table_->end.data();
+    v.sizes = m.table_->sizes.data();
+    v.room = m.table_->room.data();
+    v.counts = m.table_->counts.data();
+    v.colind = m.pool_->colind.data();
+    v.values = m.pool_->values.data();
+    v.long_rows = m.pool_->long_rows.data();
     v.segments = m.options_.segments;
   }
   static segment_slack slack_of(const matrix& m) {
     const dynamic_csr_options& o = m.options_;
-    const std::int64_t rows = std::max<std::int64_t>(m.state.extent.row, 1);
-    return {o.slack >= 0 ? o.slack : (m.state.nnz + rows - 1) / rows, o.slack_share};
+    const std::int64_t rows = std::max<std::int64_t>(m.state_.extent.row, 1);
+    return {o.slack >= 0 ? o.slack : (m.state_.nnz + rows - 1) / rows, o.slack_share};
   }
 
   // The engines.
   static batch_outcome apply(const context<S>& ctx, matrix& m, coo_view<const T, I, O, S> batch,
                              batch_rule rule) {
-    const batch_limits limits{
-        m.state.used, m.capacity(),           m.pool.use_count() > 1 ? m.frozen_ : 0,
-        slack_of(m),  m.state.long_row_count, m.pool->long_rows.size()};
+    const batch_limits limits{m.state_.used,
+                              m.capacity(),
+                              m.pool_.use_count() > 1 ? m.frozen_ : 0,
+                              slack_of(m),
+                              m.state_.long_row_count,
+                              m.pool_->long_rows.size()};
     if constexpr (S == space::host)
       return cpu::apply_batch<T, I, O>(ctx, rows_of(m), batch, rule, limits);
     else
@@ -158,20 +163,20 @@ template <class T, class I, class O, space S> struct dynamic_access {
     require_offsets(taken);
     matrix m;
     m.options_ = options;
-    m.state.extent = shape;
-    m.state.nnz = nnz;
-    m.state.used = taken;
-    m.state.pitch = pitch_for(rows, options);
-    m.table = make_table(ctx, rows, options.segments, m.state.pitch);
-    m.pool = make_pool(ctx, std::min(taken + taken / 4, most_entries));
+    m.state_.extent = shape;
+    m.state_.nnz = nnz;
+    m.state_.used = taken;
+    m.state_.pitch = pitch_for(rows, options);
+    m.table_ = make_table(ctx, rows, options.segments, m.state_.pitch);
+    m.pool_ = make_pool(ctx, std::min(taken + taken / 4, most_entries));
     publish(m);
     if (a != nullptr) {
-      copy(ctx, m.pool->colind, a->colind().data(), nnz);
-      copy(ctx, m.pool->values, a->values().data(), nnz);
+      copy(ctx, m.pool_->colind, a->colind().data(), nnz);
+      copy(ctx, m.pool_->values, a->values().data(), nnz);
       set(ctx, rows_of(m), a->rowptr().data(), nullptr);
-      m.state.compact = true;
-      m.state.unique = a->order().unique;
-      m.state.long_row_count = long_rows(ctx, m.table->sizes.data(), rows, *m.pool);
+      m.state_.compact = true;
+      m.state_.unique = a->order().unique;
+      m.state_.long_row_count = long_rows(ctx, m.table_->sizes.data(), rows, *m.pool_);
     } else {
       const host_context host;
       array<O> starts(host, rows + 1), sizes(host, rows);
@@ -180,8 +185,8 @@ template <class T, class I, class O, space S> struct dynamic_access {
       const auto there = copy_to(ctx, std::as_const(starts).view());
       const auto empty = copy_to(ctx, std::as_const(sizes).view());
       set(ctx, rows_of(m), there.data(), empty.data());
-      m.state.compact = taken == 0;
-      m.state.unique = true;
+      m.state_.compact = taken == 0;
+      m.state_.unique = true;
     }
     m.segments_max_ = taken > 0 ? 1 : 0;
     return m;
@@ -189,22 +194,22 @@ template <class T, class I, class O, space S> struct dynamic_access {
 
   /// The table and the parts of the pool that are written to are not a snapshot's afterwards.
   static void own_table(const context<S>& ctx, matrix& m) {
-    if (m.table.use_count() == 1) return;
-    resize_table(ctx, m, m.state.extent.row, m.state.pitch);
+    if (m.table_.use_count() == 1) return;
+    resize_table(ctx, m, m.state_.extent.row, m.state_.pitch);
   }
   /// New rows have no segment.
   static void resize_table(const context<S>& ctx, matrix& m, std::int64_t rows,
                            std::int64_t pitch) {
-    const std::int64_t before = m.state.extent.row, old_pitch = m.state.pitch;
+    const std::int64_t before = m.state_.extent.row, old_pitch = m.state_.pitch;
     auto table = make_table(ctx, rows, m.options_.segments, pitch);
     for (int s = 0; s < m.options_.segments; ++s) {
-      copy(ctx, table->begin, m.table->begin.data() + s * old_pitch, before, s * pitch);
-      copy(ctx, table->end, m.table->end.data() + s * old_pitch, before, s * pitch);
+      copy(ctx, table->begin, m.table_->begin.data() + s * old_pitch, before, s * pitch);
+      copy(ctx, table->end, m.table_->end.data() + s * old_pitch, before, s * pitch);
     }
-    if (m.state.compact) copy(ctx, table->begin, m.table->begin.data() + before, 1, before);
-    copy(ctx, table->sizes, m.table->sizes.data(), before);
-    copy(ctx, table->room, m.table->room.data(), before);
-    copy(ctx, table->counts, m.table->counts.data(), before);
+    if (m.state_.compact) copy(ctx, table->begin, m.table_->begin.data() + before, 1, before);
+    copy(ctx, table->sizes, m.table_->sizes.data(), before);
+    copy(ctx, table->room, m.table_->room.data(), before);
+    copy(ctx, table->counts, m.table_->counts.data(), before);
     if (rows > before) {
       const host_context host;
       array<O> zeros(host, rows - before);
@@ -219,37 +224,37 @@ template <class T, class I, class O, space S> struct dynamic_access {
       put(table->counts, none);
       ctx.synchronize(); // the zeros go
     }
-    m.table = std::move(table);
-    m.state.pitch = pitch;
-    if (rows > before) m.state.compact = false;
-    m.state.extent.row = static_cast<I>(rows);
+    m.table_ = std::move(table);
+    m.state_.pitch = pitch;
+    if (rows > before) m.state_.compact = false;
+    m.state_.extent.row = static_cast<I>(rows);
     publish(m);
   }
 
   /// A larger pool with the same entries in the same places.
   static void grow(const context<S>& ctx, matrix& m, std::int64_t capacity) {
     auto pool = make_pool(ctx, capacity);
-    copy(ctx, pool->colind, m.pool->colind.data(), m.state.used);
-    copy(ctx, pool->values, m.pool->values.data(), m.state.used);
-    copy(ctx, pool->long_rows, m.pool->long_rows.data(), m.state.long_row_count);
-    m.pool = std::move(pool);
+    copy(ctx, pool->colind, m.pool_->colind.data(), m.state_.used);
+    copy(ctx, pool->values, m.pool_->values.data(), m.state_.used);
+    copy(ctx, pool->long_rows, m.pool_->long_rows.data(), m.state_.long_row_count);
+    m.pool_ = std::move(pool);
     publish(m);
   }
   static void compact(const context<S>& ctx, matrix& m, std::int64_t capacity) {
-    const std::int64_t rows = m.state.extent.row;
+    const std::int64_t rows = m.state_.extent.row;
     array<O, S> starts(ctx, rows + 1);
-    const std::int64_t taken = place(ctx, m.table->sizes.data(), rows, starts.data());
+    const std::int64_t taken = place(ctx, m.table_->sizes.data(), rows, starts.data());
     matrix next; // complete before m is touched
     next.options_ = m.options_;
-    next.state = m.state;
-    next.pool = make_pool(ctx, std::max(taken, capacity));
-    next.table = make_table(ctx, rows, m.options_.segments, m.state.pitch);
-    gather(ctx, rows_of(m), starts.data(), next.pool->colind.data(), next.pool->values.data(),
+    next.state_ = m.state_;
+    next.pool_ = make_pool(ctx, std::max(taken, capacity));
+    next.table_ = make_table(ctx, rows, m.options_.segments, m.state_.pitch);
+    gather(ctx, rows_of(m), starts.data(), next.pool_->colind.data(), next.pool_->values.data(),
            taken);
-    set(ctx, rows_of(next), starts.data(), m.table->sizes.data());
-    next.state.used = taken;
-    next.state.compact = true;
-    next.state.long_row_count = long_rows(ctx, m.table->sizes.data(), rows, *next.pool);
+    set(ctx, rows_of(next), starts.data(), m.table_->sizes.data());
+    next.state_.used = taken;
+    next.state_.compact = true;
+    next.state_.long_row_count = long_rows(ctx, m.table_->sizes.data(), rows, *next.pool_);
     next.segments_max_ = taken > 0 ? 1 : 0;
     next.compactions_ = m.compactions_ + 1;
     publish(next);
@@ -258,8 +263,8 @@ template <class T, class I, class O, space S> struct dynamic_access {
   /// For a batch that would need `needed` places: more than a third of the pool is free or left
   /// behind: it is compacted. Else it grows by half.
   static void make_room(const context<S>& ctx, matrix& m, std::int64_t needed) {
-    const std::int64_t more = needed - m.state.used;
-    const std::int64_t after = m.state.nnz + more;
+    const std::int64_t more = needed - m.state_.used;
+    const std::int64_t after = m.state_.nnz + more;
     if (after + after / 2 <= m.capacity()) return compact(ctx, m, m.capacity());
     if (needed > most_entries) {
       require_offsets(after);
@@ -277,9 +282,9 @@ template <class T, class I, class O, space S> struct dynamic_access {
   /// A row that was long, became short and is long again is listed again. The list is made anew
   /// where it is half full: what one batch adds fits the other half.
   static void trim_long_rows(const context<S>& ctx, matrix& m) {
-    if (m.state.long_row_count <= m.pool->long_rows.size() / 2) return;
-    if (m.pool.use_count() > 1) grow(ctx, m, m.capacity()); // a snapshot reads the list
-    m.state.long_row_count = long_rows(ctx, m.table->sizes.data(), m.state.extent.row, *m.pool);
+    if (m.state_.long_row_count <= m.pool_->long_rows.size() / 2) return;
+    if (m.pool_.use_count() > 1) grow(ctx, m, m.capacity()); // a snapshot reads the list
+    m.state_.long_row_count = long_rows(ctx, m.table_->sizes.data(), m.state_.extent.row, *m.pool_);
   }
   static batch_outcome apply_with_room(const context<S>& ctx, matrix& m,
                                        coo_view<const T, I, O, S> batch, batch_rule rule) {
@@ -289,10 +294,10 @@ template <class T, class I, class O, space S> struct dynamic_access {
       const batch_outcome outcome = apply(ctx, m, batch, rule);
       if (outcome.outside >= 0 || outcome.used <= m.capacity()) {
         if (outcome.outside >= 0) return outcome;
-        if (outcome.used != m.state.used || outcome.inserted > 0) m.state.compact = false;
-        m.state.used = outcome.used;
-        m.state.nnz += outcome.inserted;
-        m.state.long_row_count = outcome.long_rows;
+        if (outcome.used != m.state_.used || outcome.inserted > 0) m.state_.compact = false;
+        m.state_.used = outcome.used;
+        m.state_.nnz += outcome.inserted;
+        m.state_.long_row_count = outcome.long_rows;
         m.segments_max_ = std::max(m.segments_max_, outcome.segments);
         return outcome;
       }
@@ -306,12 +311,12 @@ template <class T, class I, class O, space S> struct dynamic_access {
     const auto col = copy_to(host, vector_view<const I, S>(batch.colind().data() + k, 1));
     throw bad_input(fmt::format("{}: entry {} of the batch is at ({}, {}), outside of {} x {}; "
                                 "nothing was changed",
-                                what, k, row[0], col[0], m.state.extent.row, m.state.extent.col));
+                                what, k, row[0], col[0], m.state_.extent.row, m.state_.extent.col));
   }
   static update_counts insert(const context<S>& ctx, matrix& m, coo_view<const T, I, O, S> batch,
                               const insert_options& options) {
     if (batch.size() == 0) return {};
-    const index<I> before = m.state.extent;
+    const index<I> before = m.state_.extent;
     if (options.outside == outside::grow) {
       const index<I> shape(std::max(before.row, batch.shape().row),
                            std::max(before.col, batch.shape().col));
@@ -321,25 +326,25 @@ template <class T, class I, class O, space S> struct dynamic_access {
         // Rows that come one batch after the other are foreseen: the table grows by a half.
         const std::int64_t most = std::max<std::int64_t>(shape.row, before.row + before.row / 2);
         resize_table(ctx, m, shape.row,
-                     shape.row < m.state.pitch ? m.state.pitch : pitch_for(most, o));
+                     shape.row < m.state_.pitch ? m.state_.pitch : pitch_for(most, o));
       }
-      m.state.extent.col = shape.col;
+      m.state_.extent.col = shape.col;
     }
     try {
       const auto rule = static_cast<batch_rule>(options.existing);
       const batch_outcome outcome = apply_with_room(ctx, m, batch, rule);
       if (outcome.outside >= 0) throw_outside("insert", m, batch, outcome.outside);
-      if (options.existing == existing::append) m.state.unique = false;
+      if (options.existing == existing::append) m.state_.unique = false;
       return {outcome.inserted, outcome.changed, 0};
     } catch (...) {
-      m.state.extent = before; // rows that were added have no entries
+      m.state_.extent = before; // rows that were added have no entries
       throw;
     }
   }
   /// After so many entries have gone.
   static update_counts take_out(matrix& m, std::int64_t erased) {
-    m.state.nnz -= erased;
-    if (erased > 0) m.state.compact = false;
+    m.state_.nnz -= erased;
+    if (erased > 0) m.state_.compact = false;
     return {0, 0, erased};
   }
   static update_counts erase(const context<S>& ctx, matrix& m, coo_view<const T, I, O, S> batch) {
@@ -347,12 +352,12 @@ template <class T, class I, class O, space S> struct dynamic_access {
     own_table(ctx, m);
     batch_outcome outcome;
     // Rows of a snapshot are copied first.
-    if (m.pool.use_count() > 1) outcome = apply_with_room(ctx, m, batch, batch_rule::touch);
+    if (m.pool_.use_count() > 1) outcome = apply_with_room(ctx, m, batch, batch_rule::touch);
     if (outcome.outside < 0) {
       if constexpr (S == space::host)
-        outcome = cpu::erase_batch<T, I, O>(ctx, rows_of(m), batch, m.state.used);
+        outcome = cpu::erase_batch<T, I, O>(ctx, rows_of(m), batch, m.state_.used);
       else
-        outcome = gpu::erase_batch<T, I, O>(ctx, rows_of(m), batch, m.state.used);
+        outcome = gpu::erase_batch<T, I, O>(ctx, rows_of(m), batch, m.state_.used);
     }
     if (outcome.outside >= 0) throw_outside("erase", m, batch, outcome.outside);
     return take_out(m, outcome.changed);
@@ -368,10 +373,10 @@ template <class T, class I, class O, space S> struct dynamic_access {
   /// All entries may be written to: they are no snapshot's.
   static void own_all(const context<S>& ctx, matrix& m) {
     own_table(ctx, m);
-    if (m.pool.use_count() > 1) grow(ctx, m, m.capacity());
+    if (m.pool_.use_count() > 1) grow(ctx, m, m.capacity());
   }
   static update_counts erase_rows(const context<S>& ctx, matrix& m, vector_view<const I, S> rows) {
-    require_inside("erase_rows", rows, m.state.extent.row);
+    require_inside("erase_rows", rows, m.state_.extent.row);
     own_table(ctx, m);
     if constexpr (S == space::host)
       return take_out(m, cpu::erase_rows<T, I, O>(ctx, rows_of(m), rows));
@@ -380,7 +385,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
   }
   static update_counts erase_columns(const context<S>& ctx, matrix& m,
                                      vector_view<const I, S> columns) {
-    require_inside("erase_columns", columns, m.state.extent.col);
+    require_inside("erase_columns", columns, m.state_.extent.col);
     own_all(ctx, m);
     if constexpr (S == space::host)
       return take_out(m, cpu::erase_columns<T, I, O>(ctx, rows_of(m), columns));
@@ -388,9 +393,9 @@ template <class T, class I, class O, space S> struct dynamic_access {
       return take_out(m, gpu::erase_columns<T, I, O>(ctx, rows_of(m), columns));
   }
   static void scale_rows(const context<S>& ctx, matrix& m, vector_view<const T, S> factors) {
-    if (factors.size() != m.state.extent.row)
+    if (factors.size() != m.state_.extent.row)
       throw size_mismatch(
-          fmt::format("scale_rows: {} factors for {} rows", factors.size(), m.state.extent.row));
+          fmt::format("scale_rows: {} factors for {} rows", factors.size(), m.state_.extent.row));
     own_all(ctx, m);
     if constexpr (S == space::host)
       cpu::scale_rows<T, I, O>(ctx, rows_of(m), factors);
@@ -398,10 +403,10 @@ template <class T, class I, class O, space S> struct dynamic_access {
       gpu::scale_rows<T, I, O>(ctx, rows_of(m), factors);
   }
   static void compact(const context<S>& ctx, matrix& m, const compact_options& options) {
-    if (options.merge && !m.state.unique) {
+    if (options.merge && !m.state_.unique) {
       const auto merged = merge_duplicates(ctx, dynamic_to_csr<T, I, O, S>(ctx, m.view()));
       const auto view = merged.view();
-      matrix other = make(ctx, m.state.extent, &view, m.options_);
+      matrix other = make(ctx, m.state_.extent, &view, m.options_);
       other.compactions_ = m.compactions_ + 1;
       m = std::move(other);
       return;

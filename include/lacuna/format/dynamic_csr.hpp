@@ -197,51 +197,51 @@ public:
   dynamic_csr(dynamic_csr&&) noexcept = default;
   dynamic_csr& operator=(dynamic_csr&&) noexcept = default;
 
-  lacuna::index<I> shape() const { return state.extent; }
-  [[nodiscard]] std::int64_t size() const { return state.nnz; }
+  lacuna::index<I> shape() const { return state_.extent; }
+  [[nodiscard]] std::int64_t size() const { return state_.nnz; }
   [[nodiscard]] const dynamic_csr_options& options() const { return options_; }
   /// Entries that the pool has room for, and places of it that are taken: by entries, free places
   /// of segments, and what rows left behind, which a compaction reclaims.
-  [[nodiscard]] std::int64_t capacity() const { return pool ? pool->colind.size() : 0; }
-  [[nodiscard]] std::int64_t used() const { return state.used; }
+  [[nodiscard]] std::int64_t capacity() const { return pool_ ? pool_->colind.size() : 0; }
+  [[nodiscard]] std::int64_t used() const { return state_.used; }
   /// Segments of the row that has most.
   [[nodiscard]] int segments_max() const { return segments_max_; }
   [[nodiscard]] std::int64_t compactions() const { return compactions_; }
   /// Whether rows lie side by side without free places: products are CSR's.
-  [[nodiscard]] bool is_compact() const { return state.compact; }
+  [[nodiscard]] bool is_compact() const { return state_.compact; }
   [[nodiscard]] std::size_t bytes() const {
-    return (table ? table->bytes() : 0) + (pool ? pool->bytes() : 0);
+    return (table_ ? table_->bytes() : 0) + (pool_ ? pool_->bytes() : 0);
   }
 
   /// Values of a compact matrix in the order of its rows. Throws unsupported if it is not compact,
   /// or if a snapshot shares them.
   vector_view<T, S> values() {
-    if (state.nnz > 0 && (!state.compact || pool.use_count() > 1))
+    if (state_.nnz > 0 && (!state_.compact || pool_.use_count() > 1))
       throw unsupported(
           "dynamic_csr: values lie side by side, and may be written, only in a compact "
           "matrix that no snapshot shares");
-    return {pool ? pool->values.data() : nullptr, state.nnz};
+    return {pool_ ? pool_->values.data() : nullptr, state_.nnz};
   }
   dynamic_csr_view<const T, I, O, S> view() const {
-    dynamic_csr_view<const T, I, O, S> v = state;
+    dynamic_csr_view<const T, I, O, S> v = state_;
     return v;
   }
   /// Call it where the matrix is changed from: by one thread at a time. O(1); the first batch after
   /// it copies the table, and the rows that it changes.
   dynamic_csr_snapshot<T, I, O, S> snapshot() {
-    frozen_ = state.used;
+    frozen_ = state_.used;
     dynamic_csr_snapshot<T, I, O, S> s;
     s.view_ = view();
-    s.table_ = table;
-    s.pool_ = pool;
+    s.table_ = table_;
+    s.pool_ = pool_;
     return s;
   }
 
 private:
   template <class, class, class, space> friend struct detail::dynamic_access;
-  dynamic_csr_view<const T, I, O, S> state; // as it is read
-  std::shared_ptr<detail::dynamic_table<I, O, S>> table;
-  std::shared_ptr<detail::dynamic_pool<T, I, S>> pool;
+  dynamic_csr_view<const T, I, O, S> state_; // as it is read
+  std::shared_ptr<detail::dynamic_table<I, O, S>> table_;
+  std::shared_ptr<detail::dynamic_pool<T, I, S>> pool_;
   dynamic_csr_options options_;
   int segments_max_ = 0;
   std::int64_t compactions_ = 0;
