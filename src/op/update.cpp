@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "cpu/rows.hpp"
 #include "op/dynamic_rows.hpp"
+#include "op/replace_rows.hpp"
 
 namespace lacuna {
 namespace detail {
@@ -99,7 +101,25 @@ template <class T, class I, class O, space S> struct dynamic_access {
     v.long_rows = m.pool_->long_rows.data();
     v.segments = m.options_.segments;
   }
+  /// Whether no snapshot shares it. Exchanging a reference orders what is written next behind what
+  /// the last reader, on whichever thread, has read: use_count() alone orders nothing.
+  template <class E> static bool only_ours(const std::shared_ptr<E>& p) {
+    if (p.use_count() > 1) return false;
+    std::shared_ptr<E>(p).reset();
+    return true;
+  }
+  /// After a change is complete: readers beside the writer get it. The state before goes behind
+  /// the lock, for it may be the last to hold its memory.
+  static void share(const context<S>& ctx, matrix& m) {
+    if (!m.published_) return;
+    ctx.synchronize(); // so any stream may read it
+    m.frozen_ = m.state_.used;
+    auto latest = m.current();
+    const std::lock_guard guard(m.published_->mutex);
+    std::swap(m.published_->latest, latest);
+  }
   static segment_slack slack_of(const matrix& m) {
+    if (m.published_) return {}; // nothing is changed in place
     const dynamic_csr_options& o = m.options_;
     const std::int64_t rows = std::max<std::int64_t>(m.state_.extent.row, 1);
     return {o.slack >= 0 ? o.slack : (m.state_.nnz + rows - 1) / rows, o.slack_share};
@@ -110,7 +130,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
                              batch_rule rule) {
     const batch_limits limits{m.state_.used,
                               m.capacity(),
-                              m.pool_.use_count() > 1 ? m.frozen_ : 0,
+                              only_ours(m.pool_) ? 0 : m.frozen_,
                               slack_of(m),
                               m.state_.long_row_count,
                               m.pool_->long_rows.size()};
@@ -151,7 +171,12 @@ template <class T, class I, class O, space S> struct dynamic_access {
   template <class E>
   static void copy(const context<S>& ctx, array<E, S>& to, const E* from, std::int64_t n,
                    std::int64_t at = 0) {
-    copy_bytes(ctx, to.data() + at, from, static_cast<std::size_t>(n) * sizeof(E), S);
+    if constexpr (S == space::host)
+      cpu::for_each_range(ctx, n, cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
+        std::copy(from + begin, from + end, to.data() + at + begin);
+      });
+    else
+      copy_bytes(ctx, to.data() + at, from, static_cast<std::size_t>(n) * sizeof(E), S);
   }
 
   static matrix make(const context<S>& ctx, index<I> shape, const csr_view<const T, I, O, S>* a,
@@ -189,12 +214,14 @@ template <class T, class I, class O, space S> struct dynamic_access {
       m.state_.unique = true;
     }
     m.segments_max_ = taken > 0 ? 1 : 0;
+    if (options.concurrent) m.published_ = std::make_unique<published_state<T, I, O, S>>();
+    share(ctx, m);
     return m;
   }
 
   /// The table and the parts of the pool that are written to are not a snapshot's afterwards.
   static void own_table(const context<S>& ctx, matrix& m) {
-    if (m.table_.use_count() == 1) return;
+    if (only_ours(m.table_)) return;
     resize_table(ctx, m, m.state_.extent.row, m.state_.pitch);
   }
   /// New rows have no segment.
@@ -258,7 +285,15 @@ template <class T, class I, class O, space S> struct dynamic_access {
     next.segments_max_ = taken > 0 ? 1 : 0;
     next.compactions_ = m.compactions_ + 1;
     publish(next);
-    m = std::move(next);
+    take(m, std::move(next));
+  }
+  /// What is published stays: readers may be asking for it.
+  static void take(matrix& m, matrix&& next) {
+    m.state_ = next.state_;
+    m.table_ = std::move(next.table_);
+    m.pool_ = std::move(next.pool_);
+    m.segments_max_ = next.segments_max_;
+    m.compactions_ = next.compactions_;
   }
   /// For a batch that would need `needed` places: more than a third of the pool is free or left
   /// behind: it is compacted. Else it grows by half.
@@ -283,7 +318,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
   /// where it is half full: what one batch adds fits the other half.
   static void trim_long_rows(const context<S>& ctx, matrix& m) {
     if (m.state_.long_row_count <= m.pool_->long_rows.size() / 2) return;
-    if (m.pool_.use_count() > 1) grow(ctx, m, m.capacity()); // a snapshot reads the list
+    if (!only_ours(m.pool_)) grow(ctx, m, m.capacity()); // a snapshot reads the list
     m.state_.long_row_count = long_rows(ctx, m.table_->sizes.data(), m.state_.extent.row, *m.pool_);
   }
   static batch_outcome apply_with_room(const context<S>& ctx, matrix& m,
@@ -352,7 +387,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
     own_table(ctx, m);
     batch_outcome outcome;
     // Rows of a snapshot are copied first.
-    if (m.pool_.use_count() > 1) outcome = apply_with_room(ctx, m, batch, batch_rule::touch);
+    if (!only_ours(m.pool_)) outcome = apply_with_room(ctx, m, batch, batch_rule::touch);
     if (outcome.outside < 0) {
       if constexpr (S == space::host)
         outcome = cpu::erase_batch<T, I, O>(ctx, rows_of(m), batch, m.state_.used);
@@ -362,22 +397,29 @@ template <class T, class I, class O, space S> struct dynamic_access {
     if (outcome.outside >= 0) throw_outside("erase", m, batch, outcome.outside);
     return take_out(m, outcome.changed);
   }
-  static void require_inside(const char* what, vector_view<const I, S> list, std::int64_t limit) {
+  /// Returns the list, on the host.
+  static array<I> require_inside(const char* what, vector_view<const I, S> list,
+                                 std::int64_t limit) {
     const host_context host;
-    const auto copy = copy_to(host, list);
+    auto copy = copy_to(host, list);
     for (std::int64_t k = 0; k < copy.size(); ++k)
       if (copy[k] < 0 || copy[k] >= limit)
         throw bad_input(
             fmt::format("{}: {} at place {} is outside of [0, {})", what, copy[k], k, limit));
+    return copy;
   }
   /// All entries may be written to: they are no snapshot's.
   static void own_all(const context<S>& ctx, matrix& m) {
     own_table(ctx, m);
-    if (m.pool_.use_count() > 1) grow(ctx, m, m.capacity());
+    if (!only_ours(m.pool_)) grow(ctx, m, m.capacity());
   }
   static update_counts erase_rows(const context<S>& ctx, matrix& m, vector_view<const I, S> rows) {
     require_inside("erase_rows", rows, m.state_.extent.row);
     own_table(ctx, m);
+    return empty_rows(ctx, m, rows);
+  }
+  /// Their places stay as they are, and are nobody's.
+  static update_counts empty_rows(const context<S>& ctx, matrix& m, vector_view<const I, S> rows) {
     if constexpr (S == space::host)
       return take_out(m, cpu::erase_rows<T, I, O>(ctx, rows_of(m), rows));
     else
@@ -408,7 +450,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
       const auto view = merged.view();
       matrix other = make(ctx, m.state_.extent, &view, m.options_);
       other.compactions_ = m.compactions_ + 1;
-      m = std::move(other);
+      take(m, std::move(other));
       return;
     }
     compact(ctx, m, std::int64_t{0});
@@ -442,11 +484,22 @@ csr<T, I, O, S> dynamic_to_csr(const context<S>& ctx, dynamic_csr_view<const T, 
 
 } // namespace detail
 
+namespace {
+/// The change f, then readers beside the writer see it.
+template <class T, class I, class O, space S, class F>
+update_counts shared_after(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, F f) {
+  using access = detail::dynamic_access<T, I, O, S>;
+  const update_counts counts = f(access());
+  access::share(ctx, m);
+  return counts;
+}
+} // namespace
+
 template <class T, class I, class O, space S>
 update_counts insert(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                      std::type_identity_t<coo_view<const T, I, O, S>> batch,
                      const insert_options& options) {
-  return detail::dynamic_access<T, I, O, S>::insert(ctx, m, batch, options);
+  return shared_after(ctx, m, [&](auto access) { return access.insert(ctx, m, batch, options); });
 }
 template <class T, class I, class O, space S>
 update_counts insert(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, const csr<T, I, O, S>& b,
@@ -457,63 +510,43 @@ update_counts insert(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, const cs
 template <class T, class I, class O, space S>
 update_counts erase(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                     std::type_identity_t<coo_view<const T, I, O, S>> batch) {
-  return detail::dynamic_access<T, I, O, S>::erase(ctx, m, batch);
+  return shared_after(ctx, m, [&](auto access) { return access.erase(ctx, m, batch); });
 }
 template <class T, class I, class O, space S>
 update_counts erase_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                          std::type_identity_t<vector_view<const I, S>> rows) {
-  return detail::dynamic_access<T, I, O, S>::erase_rows(ctx, m, rows);
+  return shared_after(ctx, m, [&](auto access) { return access.erase_rows(ctx, m, rows); });
+}
+template <class T, class I, class O, space S>
+update_counts replace_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                           std::type_identity_t<vector_view<const I, S>> rows,
+                           const csr<T, I, O, S>& b) {
+  return shared_after(
+      ctx, m, [&](auto) { return detail::row_replacement<T, I, O, S>::replace(ctx, m, rows, b); });
 }
 template <class T, class I, class O, space S>
 update_counts erase_columns(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                             std::type_identity_t<vector_view<const I, S>> columns) {
-  return detail::dynamic_access<T, I, O, S>::erase_columns(ctx, m, columns);
+  return shared_after(ctx, m, [&](auto access) { return access.erase_columns(ctx, m, columns); });
 }
 template <class T, class I, class O, space S>
 void scale_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                 std::type_identity_t<vector_view<const T, S>> factors) {
   detail::dynamic_access<T, I, O, S>::scale_rows(ctx, m, factors);
+  detail::dynamic_access<T, I, O, S>::share(ctx, m);
 }
 template <class T, class I, class O, space S>
 void compact(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, const compact_options& options) {
   detail::dynamic_access<T, I, O, S>::compact(ctx, m, options);
+  detail::dynamic_access<T, I, O, S>::share(ctx, m);
 }
 template <class T, class I, class O, space S>
 void reserve(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, std::int64_t entries) {
   using access = detail::dynamic_access<T, I, O, S>;
   access::require_offsets(entries);
-  if (entries > m.capacity()) access::grow(ctx, m, entries);
-}
-template <class T, class I, class O, space S>
-std::optional<T> entry(const context<S>& ctx, const dynamic_csr<T, I, O, S>& m, std::int64_t row,
-                       std::int64_t col) {
-  if (row < 0 || row >= m.shape().row || col < 0 || col >= m.shape().col)
-    throw bad_input(fmt::format("entry: ({}, {}) is outside of {} x {}", row, col, m.shape().row,
-                                m.shape().col));
-  const auto v = m.view();
-  const auto column = static_cast<I>(col);
-  if constexpr (S == space::host) {
-    (void)ctx;
-    const std::int64_t place = v.find(row, column);
-    return place < 0 ? std::optional<T>() : v.values[place];
-  } else {
-    // The row's segments are copied, and looked at here.
-    const host_context host;
-    const auto get = [&](auto* from) {
-      using E = std::remove_cvref_t<decltype(*from)>;
-      return copy_to(host, vector_view<const E, S>(from, 1))[0];
-    };
-    ctx.synchronize();
-    const int count = get(v.counts + row);
-    for (int s = 0; s < count; ++s) {
-      const O begin = get(v.begin + s * v.pitch + row), end = get(v.end + s * v.pitch + row);
-      const auto columns = copy_to(host, vector_view<const I, S>(v.colind + begin, end - begin));
-      const I* const at = std::lower_bound(columns.begin(), columns.end(), column);
-      if (at != columns.end() && *at == column)
-        return get(v.values + begin + (at - columns.begin()));
-    }
-    return {};
-  }
+  if (entries <= m.capacity()) return;
+  access::grow(ctx, m, entries);
+  access::share(ctx, m);
 }
 
 #define LACUNA_INSTANTIATE_IN(T, I, O, S)                                                          \
@@ -532,15 +565,16 @@ std::optional<T> entry(const context<S>& ctx, const dynamic_csr<T, I, O, S>& m, 
                                            coo_view<const T, I, O, S>);                            \
   template update_counts erase_rows<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,       \
                                                 vector_view<const I, S>);                          \
+  template update_counts replace_rows<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,     \
+                                                  vector_view<const I, S>,                         \
+                                                  const csr<T, I, O, S>&);                         \
   template update_counts erase_columns<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,    \
                                                    vector_view<const I, S>);                       \
   template void scale_rows<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,                \
                                        vector_view<const T, S>);                                   \
   template void compact<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,                   \
                                     const compact_options&);                                       \
-  template void reserve<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&, std::int64_t);    \
-  template std::optional<T> entry<T, I, O, S>(const context<S>&, const dynamic_csr<T, I, O, S>&,   \
-                                              std::int64_t, std::int64_t);
+  template void reserve<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&, std::int64_t);
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   LACUNA_INSTANTIATE_IN(T, I, O, space::host)                                                      \
   LACUNA_INSTANTIATE_IN(T, I, O, space::device)

@@ -26,6 +26,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/convert.hpp>
@@ -43,6 +44,9 @@ struct dynamic_csr_options {
   double slack_share = 0.125;
   std::int64_t width = 0; ///< mu: free places of every row of a blank matrix
   std::int64_t pitch = 0; ///< of the table; at least rows + 1; 0: that, in whole lines of 128 bytes
+  /// Any thread may call snapshot() while another one changes the matrix. What every change costs
+  /// then: a copy of the table, O(rows), and no row is changed in place, so there is no slack.
+  bool concurrent = false;
 };
 
 /// What a kernel needs to walk over rows: pointers and sizes, trivially copyable. Owns nothing.
@@ -105,6 +109,7 @@ public:
 
 namespace detail {
 template <class T, class I, class O, space S> struct dynamic_access;
+template <class T, class I, class O, space S> struct row_replacement;
 
 /// A row of more entries gets a block of its own in products on a device.
 inline constexpr std::int64_t long_row = 2048;
@@ -169,6 +174,11 @@ template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
 class dynamic_csr;
 
 namespace detail {
+/// What readers beside a writer get: the state after the last change that was complete.
+template <class T, class I, class O, space S> struct published_state {
+  std::mutex mutex; ///< held while `latest` is copied or exchanged, no longer
+  dynamic_csr_snapshot<T, I, O, S> latest;
+};
 /// Of a CSR matrix whose columns ascend, or without entries: null.
 template <class T, class I, class O, space S>
 LACUNA_EXPORT dynamic_csr<T, I, O, S> make_dynamic(const context<S>& ctx, index<I> shape,
@@ -226,10 +236,22 @@ public:
     dynamic_csr_view<const T, I, O, S> v = state_;
     return v;
   }
-  /// Call it where the matrix is changed from: by one thread at a time. O(1); the first batch after
-  /// it copies the table, and the rows that it changes.
+  /// O(1). Call it where the matrix is changed from, by one thread at a time; the first batch after
+  /// it copies the table, and the rows that it changes. With options().concurrent: by any thread,
+  /// at any time; what it gives is the state after the last change that was complete.
   dynamic_csr_snapshot<T, I, O, S> snapshot() {
+    if (published_) {
+      const std::lock_guard guard(published_->mutex);
+      return published_->latest;
+    }
     frozen_ = state_.used;
+    return current();
+  }
+
+private:
+  template <class, class, class, space> friend struct detail::dynamic_access;
+  template <class, class, class, space> friend struct detail::row_replacement;
+  dynamic_csr_snapshot<T, I, O, S> current() const {
     dynamic_csr_snapshot<T, I, O, S> s;
     s.view_ = view();
     s.table_ = table_;
@@ -237,8 +259,6 @@ public:
     return s;
   }
 
-private:
-  template <class, class, class, space> friend struct detail::dynamic_access;
   dynamic_csr_view<const T, I, O, S> state_; // as it is read
   std::shared_ptr<detail::dynamic_table<I, O, S>> table_;
   std::shared_ptr<detail::dynamic_pool<T, I, S>> pool_;
@@ -246,6 +266,7 @@ private:
   int segments_max_ = 0;
   std::int64_t compactions_ = 0;
   std::int64_t frozen_ = 0; ///< entries below are a snapshot's, if there is one
+  std::unique_ptr<detail::published_state<T, I, O, S>> published_; ///< options_.concurrent
 };
 
 namespace detail::cpu {
@@ -329,6 +350,10 @@ csr<T, I, O, S> to_csr(const context<S>& ctx, const dynamic_csr_snapshot<T, I, O
 }
 template <class T, class I, class O, space S>
 void check(const context<S>& ctx, const dynamic_csr<T, I, O, S>& a) {
+  detail::check_view(ctx, a.view());
+}
+template <class T, class I, class O, space S>
+void check(const context<S>& ctx, const dynamic_csr_snapshot<T, I, O, S>& a) {
   detail::check_view(ctx, a.view());
 }
 
