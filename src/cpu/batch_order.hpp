@@ -10,8 +10,8 @@
 
 namespace lacuna::detail::cpu {
 
-/// Entries of a batch for which another thread pays: each costs some hundred nanoseconds.
-inline constexpr std::int64_t batch_grain = std::int64_t{1} << 11;
+/// Entries of a batch for which another thread pays.
+inline constexpr std::int64_t batch_grain = std::int64_t{1} << 13;
 
 /// An entry of a batch, and its place there.
 template <class I> struct batch_key {

@@ -20,7 +20,8 @@ struct hit_row {
 };
 
 /// Asks for what a look-up reads, so that a batch does not wait for memory row by row: first for a
-/// row's numbers in the table, some keys later for its first segment, then for the others.
+/// row's numbers in the table, some keys later for its first segment, then for the others. Inlined,
+/// because GCC leaves out calls of functions that do nothing but prefetch.
 template <class T, class I, class O> class row_prefetch {
 public:
   /// values: the batch's, or null.
@@ -30,12 +31,12 @@ public:
     for (std::int64_t k = begin - table_ahead; k < begin; ++k) ask(k, begin);
   }
   /// Key k comes next.
-  void operator()(std::int64_t k) const { ask(k, 0); }
+  [[gnu::always_inline]] void operator()(std::int64_t k) const { ask(k, 0); }
 
 private:
-  static constexpr std::int64_t table_ahead = 24, first_ahead = 16, rest_ahead = 8;
+  static constexpr std::int64_t table_ahead = 48, first_ahead = 24, rest_ahead = 8;
 
-  void ask(std::int64_t k, std::int64_t begin) const {
+  [[gnu::always_inline]] void ask(std::int64_t k, std::int64_t begin) const {
     if (k + table_ahead < end_) {
       const batch_key<I>& key = keys_[k + table_ahead];
       __builtin_prefetch(m_.counts + key.row);
@@ -59,7 +60,7 @@ private:
     }
   }
   /// All of a short segment, where a search begins in a long one.
-  void segment(int s, I row) const {
+  [[gnu::always_inline]] void segment(int s, I row) const {
     const O begin = m_.first(s, row), length = m_.last(s, row) - begin;
     const O step = std::max<O>(length / 4, 64 / sizeof(I));
     for (O k = 0; k < length; k += step) __builtin_prefetch(m_.colind + begin + k);
@@ -74,7 +75,8 @@ private:
 
 /// Asks for what a change of a row is going to write to, but for new places of the pool.
 template <class T, class I, class O>
-void prefetch_change(const dynamic_rows<T, I, O>& m, std::int64_t row, row_change change) {
+[[gnu::always_inline]] inline void prefetch_change(const dynamic_rows<T, I, O>& m, std::int64_t row,
+                                                   row_change change) {
   const int count = m.counts[row];
   if (change == row_change::new_segment) {
     __builtin_prefetch(&m.first(count, row), 1);

@@ -101,13 +101,6 @@ template <class T, class I, class O, space S> struct dynamic_access {
     v.long_rows = m.pool_->long_rows.data();
     v.segments = m.options_.segments;
   }
-  /// Whether no snapshot shares it. Exchanging a reference orders what is written next behind what
-  /// the last reader, on whichever thread, has read: use_count() alone orders nothing.
-  template <class E> static bool only_ours(const std::shared_ptr<E>& p) {
-    if (p.use_count() > 1) return false;
-    std::shared_ptr<E>(p).reset();
-    return true;
-  }
   /// After a change is complete: readers beside the writer get it. The state before goes behind
   /// the lock, for it may be the last to hold its memory.
   static void share(const context<S>& ctx, matrix& m) {
@@ -130,7 +123,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
                              batch_rule rule) {
     const batch_limits limits{m.state_.used,
                               m.capacity(),
-                              only_ours(m.pool_) ? 0 : m.frozen_,
+                              only_owner(m.pool_) ? 0 : m.frozen_,
                               slack_of(m),
                               m.state_.long_row_count,
                               m.pool_->long_rows.size()};
@@ -221,7 +214,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
 
   /// The table and the parts of the pool that are written to are not a snapshot's afterwards.
   static void own_table(const context<S>& ctx, matrix& m) {
-    if (only_ours(m.table_)) return;
+    if (only_owner(m.table_)) return;
     resize_table(ctx, m, m.state_.extent.row, m.state_.pitch);
   }
   /// New rows have no segment.
@@ -318,7 +311,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
   /// where it is half full: what one batch adds fits the other half.
   static void trim_long_rows(const context<S>& ctx, matrix& m) {
     if (m.state_.long_row_count <= m.pool_->long_rows.size() / 2) return;
-    if (!only_ours(m.pool_)) grow(ctx, m, m.capacity()); // a snapshot reads the list
+    if (!only_owner(m.pool_)) grow(ctx, m, m.capacity()); // a snapshot reads the list
     m.state_.long_row_count = long_rows(ctx, m.table_->sizes.data(), m.state_.extent.row, *m.pool_);
   }
   static batch_outcome apply_with_room(const context<S>& ctx, matrix& m,
@@ -387,7 +380,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
     own_table(ctx, m);
     batch_outcome outcome;
     // Rows of a snapshot are copied first.
-    if (!only_ours(m.pool_)) outcome = apply_with_room(ctx, m, batch, batch_rule::touch);
+    if (!only_owner(m.pool_)) outcome = apply_with_room(ctx, m, batch, batch_rule::touch);
     if (outcome.outside < 0) {
       if constexpr (S == space::host)
         outcome = cpu::erase_batch<T, I, O>(ctx, rows_of(m), batch, m.state_.used);
@@ -411,7 +404,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
   /// All entries may be written to: they are no snapshot's.
   static void own_all(const context<S>& ctx, matrix& m) {
     own_table(ctx, m);
-    if (!only_ours(m.pool_)) grow(ctx, m, m.capacity());
+    if (!only_owner(m.pool_)) grow(ctx, m, m.capacity());
   }
   static update_counts erase_rows(const context<S>& ctx, matrix& m, vector_view<const I, S> rows) {
     require_inside("erase_rows", rows, m.state_.extent.row);

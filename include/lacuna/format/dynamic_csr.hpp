@@ -174,6 +174,13 @@ template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
 class dynamic_csr;
 
 namespace detail {
+/// Whether nobody else holds it. Exchanging a reference orders what is written next behind what the
+/// last reader, on whichever thread, has read: use_count() alone orders nothing.
+template <class E> bool only_owner(const std::shared_ptr<E>& p) {
+  if (p.use_count() > 1) return false;
+  std::shared_ptr<E>(p).reset();
+  return true;
+}
 /// What readers beside a writer get: the state after the last change that was complete.
 template <class T, class I, class O, space S> struct published_state {
   std::mutex mutex; ///< held while `latest` is copied or exchanged, no longer
@@ -226,7 +233,7 @@ public:
   /// Values of a compact matrix in the order of its rows. Throws unsupported if it is not compact,
   /// or if a snapshot shares them.
   vector_view<T, S> values() {
-    if (state_.nnz > 0 && (!state_.compact || pool_.use_count() > 1))
+    if (state_.nnz > 0 && (!state_.compact || !detail::only_owner(pool_)))
       throw unsupported(
           "dynamic_csr: values lie side by side, and may be written, only in a compact "
           "matrix that no snapshot shares");
