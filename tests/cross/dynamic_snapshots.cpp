@@ -142,6 +142,33 @@ TYPED_TEST(DynamicSnapshots, ReadersBesideAWriter) {
   check(ctx, w.m);
 }
 
+/// The writer hands snapshots out, and goes on in place when they have gone.
+TYPED_TEST(DynamicSnapshots, AreReadAndDroppedByOtherThreads) {
+  const auto& ctx = TypeParam::context();
+  typename TestFixture::writer w({});
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 40; ++k) {
+    w.change();
+    auto s = w.m.snapshot();
+    const auto want = TestFixture::mark_of(ctx, s); // waits
+    std::atomic<bool> gone = false;
+    threads.emplace_back([&wrong, &gone, want, s = std::move(s)]() mutable {
+      const auto own = other_context<TypeParam>();
+      if (TestFixture::mark_of(own, s) != want) ++wrong;
+      own.synchronize();
+      s = {};
+      gone.store(true, std::memory_order_relaxed); // orders nothing
+    });
+    while (k % 2 == 0 && !gone.load(std::memory_order_relaxed)) std::this_thread::yield();
+    w.change();
+    while (!gone.load(std::memory_order_relaxed)) std::this_thread::yield();
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+  check(ctx, w.m);
+}
+
 /// The snapshot is read by another stream; the first one goes on with batches, in place.
 TYPED_TEST(DynamicSnapshots, AreReadOnAnotherStream) {
   using value = typename TypeParam::value;
