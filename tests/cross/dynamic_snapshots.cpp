@@ -205,6 +205,10 @@ TYPED_TEST(DynamicSnapshots, FreeTheirMemory) {
   const auto& ctx = TypeParam::context();
   for (const bool concurrent : {false, true}) {
     SCOPED_TRACE(concurrent);
+    {
+      typename TestFixture::writer first({.concurrent = concurrent});
+      for (int k = 0; k < 32; ++k) first.change(); // scratch that a context keeps is there then
+    }
     ctx.synchronize();
     const std::int64_t before = memory(where).in_use;
     typename TestFixture::writer w({.concurrent = concurrent});
