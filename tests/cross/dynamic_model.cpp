@@ -196,6 +196,22 @@ TYPED_TEST(DynamicModel, RefusedRowsChangeNothing) {
   EXPECT_EQ(model.difference(TestFixture::on_host(to_csr(ctx, m))), "");
 }
 
+/// Row and column do not fit one word of 64 bits.
+TYPED_TEST(DynamicModel, TakesWideColumns) {
+  using index = typename TypeParam::index;
+  const auto& ctx = TypeParam::context();
+  dynamic_model model(5000, sizeof(index) == 8 ? std::int64_t{1} << 61 : 2'000'000'000, 6);
+  typename TestFixture::matrix m(ctx, lacuna::index<index>(model.rows(), model.cols()));
+  for (const std::int64_t size : {50, 40'000}) {
+    const triplets batch = model.random_batch(size, true);
+    const auto put = TypeParam::put_coo(batch);
+    insert(ctx, m, put.view());
+    model.insert(batch, existing::add);
+  }
+  check(ctx, m);
+  EXPECT_EQ(model.difference(TestFixture::on_host(to_csr(ctx, m))), "");
+}
+
 TYPED_TEST(DynamicModel, LooksUpRows) {
   using value = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
