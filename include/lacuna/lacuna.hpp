@@ -42,7 +42,9 @@
 #include <lacuna/op/spgemm_phases.hpp>
 #include <lacuna/op/transpose.hpp>
 #include <lacuna/op/triangular_solve.hpp>
+#include <lacuna/op/look_up.hpp>
 #include <lacuna/op/update.hpp>
+#include <lacuna/op/update_stream.hpp>
 #include <lacuna/op/update_values.hpp>
 #include <lacuna/op/vector.hpp>
 #include <lacuna/op/verify_product.hpp>

@@ -6,62 +6,87 @@
 #include <numeric>
 #include <vector>
 
-#include "cpu/parallel.hpp"
-#include "cpu/parallel_sort.hpp"
-#include "cpu/rows.hpp"
+#include "cpu/batch_order.hpp"
 
 namespace lacuna::detail::cpu {
 namespace {
-
-/// An entry of a batch, and its place there.
-template <class I> struct batch_key {
-  I row, col;
-  std::int64_t place;
-  friend constexpr auto operator<=>(const batch_key&, const batch_key&) = default;
-};
-
-/// The batch by row, column and place; `outside`: the first entry that is not in the matrix.
-template <class T, class I, class O>
-array<batch_key<I>> sorted_batch(const host_context& ctx, const dynamic_rows<T, I, O>& m,
-                                 coo_view<const T, I, O> batch, std::int64_t& outside) {
-  const std::int64_t n = batch.size();
-  array<batch_key<I>> keys(ctx, n);
-  const int parts = part_count(ctx, n, entry_grain);
-  std::vector<std::int64_t> first_outside(parts, n);
-  std::vector<char> in_order(parts, 1);
-  for_each_part(ctx, parts, 1, [&](int part, int) {
-    const std::int64_t end = part_begin(n, part + 1, parts);
-    for (std::int64_t k = part_begin(n, part, parts); k < end; ++k) {
-      const I row = batch.rowind()[k], col = batch.colind()[k];
-      if (row < 0 || row >= m.rows || col < 0 || col >= m.cols)
-        first_outside[part] = std::min(first_outside[part], k);
-      keys[k] = {row, col, k};
-      if (k > 0 && (row < batch.rowind()[k - 1] ||
-                    (row == batch.rowind()[k - 1] && col < batch.colind()[k - 1])))
-        in_order[part] = 0;
-    }
-  });
-  outside = *std::min_element(first_outside.begin(), first_outside.end());
-  if (outside == n) outside = -1;
-  const bool sorted = std::all_of(in_order.begin(), in_order.end(), [](char c) { return c != 0; });
-  if (outside < 0 && !sorted) parallel_sort(ctx, keys.data(), n);
-  return keys;
-}
-
-/// First key of a part whose rows are all its own.
-template <class I> std::int64_t part_of_rows(const array<batch_key<I>>& keys, int part, int parts) {
-  std::int64_t k = part_begin(keys.size(), part, parts);
-  while (k > 0 && k < keys.size() && keys[k].row == keys[k - 1].row) ++k;
-  return k;
-}
 
 /// A row of the matrix that a batch hits.
 struct hit_row {
   std::int64_t key;   // its first in the batch
   std::int64_t added; // its first among new entries
-  std::int64_t place; // in the pool
-  row_decision decision;
+  std::int64_t place; // in the pool, from where the part's places begin
+  row_change change;
 };
+
+/// Asks for what a look-up reads, so that a batch does not wait for memory row by row: first for a
+/// row's numbers in the table, some keys later for its first segment, then for the others. Inlined,
+/// because GCC leaves out calls of functions that do nothing but prefetch.
+template <class T, class I, class O> class row_prefetch {
+public:
+  /// values: the batch's, or null.
+  row_prefetch(const dynamic_rows<T, I, O>& m, const array<batch_key<I>>& keys, const T* values,
+               std::int64_t begin, std::int64_t end)
+      : m_(m), keys_(keys), values_(values), end_(end) {
+    for (std::int64_t k = begin - table_ahead; k < begin; ++k) ask(k, begin);
+  }
+  /// Key k comes next.
+  [[gnu::always_inline]] void operator()(std::int64_t k) const { ask(k, 0); }
+
+private:
+  static constexpr std::int64_t table_ahead = 48, first_ahead = 24, rest_ahead = 8;
+
+  [[gnu::always_inline]] void ask(std::int64_t k, std::int64_t begin) const {
+    if (k + table_ahead < end_) {
+      const batch_key<I>& key = keys_[k + table_ahead];
+      __builtin_prefetch(m_.counts + key.row);
+      __builtin_prefetch(m_.sizes + key.row);
+      __builtin_prefetch(m_.room + key.row);
+      __builtin_prefetch(&m_.first(0, key.row));
+      __builtin_prefetch(&m_.last(0, key.row));
+      if (values_ != nullptr) __builtin_prefetch(values_ + key.place);
+    }
+    if (k + first_ahead >= begin && k + first_ahead < end_) {
+      const I row = keys_[k + first_ahead].row;
+      if (m_.counts[row] > 0) segment(0, row);
+      for (int s = 1; s < m_.counts[row]; ++s) {
+        __builtin_prefetch(&m_.first(s, row));
+        __builtin_prefetch(&m_.last(s, row));
+      }
+    }
+    if (k + rest_ahead >= begin && k + rest_ahead < end_) {
+      const I row = keys_[k + rest_ahead].row;
+      for (int s = 1; s < m_.counts[row]; ++s) segment(s, row);
+    }
+  }
+  /// All of a short segment, where a search begins in a long one.
+  [[gnu::always_inline]] void segment(int s, I row) const {
+    const O begin = m_.first(s, row), length = m_.last(s, row) - begin;
+    const O step = std::max<O>(length / 4, 64 / sizeof(I));
+    for (O k = 0; k < length; k += step) __builtin_prefetch(m_.colind + begin + k);
+    if (length > 0) __builtin_prefetch(m_.colind + begin + length - 1);
+  }
+
+  const dynamic_rows<T, I, O>& m_;
+  const array<batch_key<I>>& keys_;
+  const T* values_;
+  std::int64_t end_;
+};
+
+/// Asks for what a change of a row is going to write to, but for new places of the pool.
+template <class T, class I, class O>
+[[gnu::always_inline]] inline void prefetch_change(const dynamic_rows<T, I, O>& m, std::int64_t row,
+                                                   row_change change) {
+  const int count = m.counts[row];
+  if (change == row_change::new_segment) {
+    __builtin_prefetch(&m.first(count, row), 1);
+    __builtin_prefetch(&m.last(count, row), 1);
+  } else if (count > 0) {
+    const O end = m.last(count - 1, row);
+    __builtin_prefetch(m.colind + end, 1);
+    __builtin_prefetch(m.values + end, 1);
+  }
+}
 
 /// Entries [0, added) of the batch's new ones are merged into the last segment, from its end on.
 template <class T, class I, class O>
@@ -112,6 +137,39 @@ void merge_segments(const dynamic_rows<T, I, O>& m, std::int64_t row, const I* c
   }
 }
 
+/// Takes the entries that keys [first, last) name out of their row; returns how many. Reads what it
+/// moves, and O(log row) for each key.
+template <class T, class I, class O>
+std::int64_t erase_keys(const dynamic_rows<T, I, O>& m, const batch_key<I>* first,
+                        const batch_key<I>* last) {
+  const std::int64_t row = first->row;
+  std::int64_t erased = 0;
+  for (int s = 0; s < m.counts[row]; ++s) {
+    const O begin = m.first(s, row), end = m.last(s, row);
+    O kept = begin, from = begin, at = begin; // what stays before `from` is in [begin, kept)
+    const auto keep_up_to = [&](O next) {
+      if (kept != from) {
+        std::copy(m.colind + from, m.colind + next, m.colind + kept);
+        std::copy(m.values + from, m.values + next, m.values + kept);
+      }
+      kept += next - from;
+    };
+    for (const batch_key<I>* key = first; key != last && at < end; ++key) {
+      at = m.lower(at, end, key->col);
+      if (at == end || m.colind[at] != key->col) continue;
+      keep_up_to(at);
+      while (at < end && m.colind[at] == key->col) ++at;
+      from = at;
+    }
+    keep_up_to(end);
+    m.last(s, row) = kept;
+    erased += end - kept;
+    if (s == m.counts[row] - 1) m.room[row] += end - kept;
+  }
+  m.sizes[row] -= static_cast<O>(erased);
+  return erased;
+}
+
 /// Takes entries out that `gone` names, segment by segment; returns how many.
 template <class T, class I, class O, class Gone>
 std::int64_t erase_in_row(const dynamic_rows<T, I, O>& m, std::int64_t row, Gone&& gone) {
@@ -143,16 +201,16 @@ batch_outcome apply_batch(const host_context& ctx, const dynamic_rows<T, I, O>& 
   outcome.used = limits.used;
   outcome.mid_rows = limits.mid_rows.count;
   outcome.long_rows = limits.long_rows.count;
-  const auto keys = sorted_batch(ctx, m, batch, outcome.outside);
+  const auto keys = sorted_batch(ctx, batch, m.rows, m.cols, outcome.outside);
   if (outcome.outside >= 0) return outcome;
 
   // Look up; entries that are new are collected in the order of the keys, by part.
   const std::int64_t n = keys.size();
-  const int parts = part_count(ctx, n, entry_grain);
+  const int parts = part_count(ctx, n, batch_grain);
   array<I> new_columns(ctx, n);
   array<T> new_values(ctx, n);
-  array<std::int64_t> places(ctx, n); // of the first key of each that is there, else -1
-  array<hit_row> hits(ctx, n + parts);
+  array<std::int64_t> places(ctx, n);  // of the first key of each that is there, else -1
+  array<hit_row> hits(ctx, n + parts); // and the end of each part's
   struct share {
     std::int64_t hits = 0, added = 0, changed = 0, needed = 0;
     int segments = 0;
@@ -162,9 +220,11 @@ batch_outcome apply_batch(const host_context& ctx, const dynamic_rows<T, I, O>& 
     return rule == batch_rule::touch ? T{0} : batch.values()[keys[key].place];
   };
   for_each_part(ctx, parts, 1, [&](int part, int) {
-    share& mine = shares[part];
+    share mine;
     const std::int64_t begin = part_of_rows(keys, part, parts);
     const std::int64_t end = part_of_rows(keys, part + 1, parts);
+    const row_prefetch prefetch(
+        m, keys, rule == batch_rule::touch ? nullptr : batch.values().data(), begin, end);
     for (std::int64_t k = begin; k < end;) {
       const std::int64_t row = keys[k].row, first_added = begin + mine.added, first = k;
       bool changes = false;
@@ -172,9 +232,11 @@ batch_outcome apply_batch(const host_context& ctx, const dynamic_rows<T, I, O>& 
         const std::int64_t head = k;
         const std::int64_t place = rule == batch_rule::append ? -1 : m.find(row, keys[k].col);
         places[head] = place;
+        prefetch(k);
         T value = value_of(k++);
         if (rule != batch_rule::append)
-          for (; k < end && keys[k].row == row && keys[k].col == keys[head].col; ++k) {
+          for (; k < end && keys[k].same_entry(keys[head]); ++k) {
+            prefetch(k);
             places[k] = -1;
             value = combined(rule, value, value_of(k));
           }
@@ -189,10 +251,12 @@ batch_outcome apply_batch(const host_context& ctx, const dynamic_rows<T, I, O>& 
       const std::int64_t added = begin + mine.added - first_added;
       const row_decision decision = decide_row(m, row, added, changes, limits);
       if (decision.change != row_change::none) {
-        hits[begin + mine.hits++] = {first, first_added, mine.needed, decision};
+        hits[begin + part + mine.hits++] = {first, first_added, mine.needed, decision.change};
         mine.needed += decision.places;
       }
     }
+    hits[begin + part + mine.hits] = {end, begin + mine.added, mine.needed, row_change::none};
+    shares[part] = mine;
   });
   for (share& s : shares) {
     const std::int64_t needed = s.needed;
@@ -209,11 +273,12 @@ batch_outcome apply_batch(const host_context& ctx, const dynamic_rows<T, I, O>& 
     for_each_part(ctx, parts, 1, [&](int part, int) {
       const std::int64_t end = part_of_rows(keys, part + 1, parts);
       for (std::int64_t k = part_of_rows(keys, part, parts); k < end; ++k) {
+        if (k + 8 < end && places[k + 8] >= 0) __builtin_prefetch(m.values + places[k + 8], 1);
+        if (k + 8 < end) __builtin_prefetch(batch.values().data() + keys[k + 8].place);
         if (places[k] < 0) continue;
         const std::int64_t place = moved ? m.find(keys[k].row, keys[k].col) : places[k];
         T value = value_of(k);
-        for (std::int64_t j = k + 1;
-             j < end && keys[j].row == keys[k].row && keys[j].col == keys[k].col; ++j)
+        for (std::int64_t j = k + 1; j < end && keys[j].same_entry(keys[k]); ++j)
           value = combined(rule, value, value_of(j));
         m.values[place] = combined(rule, m.values[place], value);
       }
@@ -222,26 +287,28 @@ batch_outcome apply_batch(const host_context& ctx, const dynamic_rows<T, I, O>& 
   const bool frozen = limits.frozen > 0;
   if (!frozen) change_values(false);
   for_each_part(ctx, parts, 1, [&](int part, int) {
-    share& mine = shares[part];
-    const std::int64_t begin = part_of_rows(keys, part, parts);
-    for (std::int64_t h = begin; h < begin + mine.hits; ++h) {
-      const hit_row& hit = hits[h];
-      const std::int64_t row = keys[hit.key].row;
-      const std::int64_t next = h + 1 < begin + mine.hits ? hits[h + 1].added : begin + mine.added;
-      const std::int64_t added = next - hit.added, place = mine.needed + hit.place;
-      const I* columns = new_columns.data() + hit.added;
-      const T* values = new_values.data() + hit.added;
-      if (hit.decision.change == row_change::in_place) {
+    const std::int64_t pool_begin = shares[part].needed;
+    const hit_row* hit = hits.data() + part_of_rows(keys, part, parts) + part;
+    const hit_row* const last = hit + shares[part].hits;
+    int segments = 0;
+    for (; hit != last; ++hit) {
+      if (last - hit > 8) prefetch_change(m, keys[hit[8].key].row, hit[8].change);
+      const std::int64_t row = keys[hit->key].row, added = hit[1].added - hit->added;
+      const std::int64_t place = pool_begin + hit->place;
+      const I* columns = new_columns.data() + hit->added;
+      const T* values = new_values.data() + hit->added;
+      if (hit->change == row_change::in_place) {
         merge_in_place(m, row, columns, values, added);
-      } else if (hit.decision.change == row_change::new_segment) {
+      } else if (hit->change == row_change::new_segment) {
         std::copy_n(columns, added, m.colind + place);
         std::copy_n(values, added, m.values + place);
       } else {
         merge_segments(m, row, columns, values, added, m.colind + place, m.values + place);
       }
-      finish_row(m, row, hit.decision, added, place);
-      mine.segments = std::max(mine.segments, int{m.counts[row]});
+      finish_row(m, row, {hit->change, hit[1].place - hit->place}, added, place);
+      segments = std::max(segments, int{m.counts[row]});
     }
+    shares[part].segments = segments;
   });
   if (frozen) change_values(true);
   for (const share& s : shares) outcome.segments = std::max(outcome.segments, s.segments);
@@ -252,23 +319,22 @@ template <class T, class I, class O>
 batch_outcome erase_batch(const host_context& ctx, const dynamic_rows<T, I, O>& m,
                           coo_view<const T, I, O> batch, std::int64_t) {
   batch_outcome outcome;
-  const auto keys = sorted_batch(ctx, m, batch, outcome.outside);
+  const auto keys = sorted_batch(ctx, batch, m.rows, m.cols, outcome.outside);
   if (outcome.outside >= 0) return outcome;
-  const int parts = part_count(ctx, keys.size(), entry_grain);
+  const int parts = part_count(ctx, keys.size(), batch_grain);
   std::vector<std::int64_t> erased(parts);
   for_each_part(ctx, parts, 1, [&](int part, int) {
+    const std::int64_t begin = part_of_rows(keys, part, parts);
     const std::int64_t end = part_of_rows(keys, part + 1, parts);
-    for (std::int64_t k = part_of_rows(keys, part, parts); k < end;) {
-      const I row = keys[k].row;
-      const auto* const first = keys.data() + k;
-      while (k < end && keys[k].row == row) ++k;
-      const auto* const last = keys.data() + k;
-      erased[part] += erase_in_row(m, row, [&](I column, O) {
-        const auto* const key = std::lower_bound(
-            first, last, column, [](const batch_key<I>& a, I c) { return a.col < c; });
-        return key != last && key->col == column;
-      });
+    const row_prefetch<T, I, O> prefetch(m, keys, nullptr, begin, end);
+    std::int64_t sum = 0;
+    for (std::int64_t k = begin; k < end;) {
+      const std::int64_t first = k;
+      do prefetch(k++);
+      while (k < end && keys[k].row == keys[first].row);
+      sum += erase_keys(m, keys.data() + first, keys.data() + k);
     }
+    erased[part] = sum;
   });
   outcome.changed = std::accumulate(erased.begin(), erased.end(), std::int64_t{0});
   return outcome;
@@ -309,6 +375,13 @@ void scale_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m,
     for (std::int64_t row = begin; row < end; ++row)
       for (int s = 0; s < m.counts[row]; ++s)
         for (O k = m.first(s, row); k < m.last(s, row); ++k) m.values[k] *= factors[row];
+  });
+}
+
+template <class I>
+void rename_rows(const host_context& ctx, vector_view<const I> names, vector_view<I> rowind) {
+  for_each_range(ctx, rowind.size(), entry_grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) rowind[k] = names[rowind[k]];
   });
 }
 
@@ -363,6 +436,10 @@ void gather_rows(const host_context& ctx, const dynamic_rows<T, I, O>& from, con
   template void gather_rows<T, I, O>(const host_context&, const dynamic_rows<T, I, O>&, const O*,  \
                                      I*, T*, std::int64_t);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+template void rename_rows(const host_context&, vector_view<const std::int32_t>,
+                          vector_view<std::int32_t>);
+template void rename_rows(const host_context&, vector_view<const std::int64_t>,
+                          vector_view<std::int64_t>);
 template void place_rows(const host_context&, const std::int32_t*, std::int64_t, std::int32_t*);
 template void place_rows(const host_context&, const std::int64_t*, std::int64_t, std::int64_t*);
 

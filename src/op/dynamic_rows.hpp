@@ -149,6 +149,9 @@ std::int64_t erase_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m,
 template <class T, class I, class O>
 void scale_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m,
                 vector_view<const T> factors);
+/// Index k becomes names[k].
+template <class I>
+void rename_rows(const host_context& ctx, vector_view<const I> names, vector_view<I> rowind);
 /// starts[i] = the entries of rows 0 .. i - 1, i up to rows.
 template <class O>
 void place_rows(const host_context& ctx, const O* sizes, std::int64_t rows, O* starts);
@@ -186,6 +189,11 @@ LACUNA_GPU_EXPORT std::int64_t erase_rows(const device_context& ctx, const dynam
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void scale_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m,
                                   vector_view<const T, space::device> factors);
+/// Index k becomes names[k].
+template <class I>
+LACUNA_GPU_EXPORT void rename_rows(const device_context& ctx,
+                                   vector_view<const I, space::device> names,
+                                   vector_view<I, space::device> rowind);
 /// starts[i] = the entries of rows 0 .. i - 1, i up to rows.
 template <class O>
 LACUNA_GPU_EXPORT void place_rows(const device_context& ctx, const O* sizes, std::int64_t rows,

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "cpu/rows.hpp"
 #include "op/dynamic_rows.hpp"
+#include "op/replace_rows.hpp"
 
 namespace lacuna {
 namespace detail {
@@ -65,11 +67,11 @@ template <class T, class I, class O, space S> struct dynamic_access {
   }
 
   static dynamic_rows<T, I, O> rows_of(matrix& m) {
-    table_t& t = *m.table;
+    table_t& t = *m.table_;
     return {
         t.begin.data(),           t.end.data(),          t.sizes.data(),        t.room.data(),
-        t.counts.data(),          m.pool->colind.data(), m.pool->values.data(), m.pool->mid_rows.data(),
-        m.pool->long_rows.data(), m.state.extent.row,    m.state.extent.col,    m.state.pitch,
+        t.counts.data(),          m.pool_->colind.data(), m.pool_->values.data(), m.pool_->mid_rows.data(),
+        m.pool_->long_rows.data(), m.state_.extent.row,    m.state_.extent.col,    m.state_.pitch,
         m.options_.segments};
   }
   /// For reading alone.
@@ -90,33 +92,44 @@ template <class T, class I, class O, space S> struct dynamic_access {
   }
   /// The view that readers get, after arrays or sizes changed.
   static void publish(matrix& m) {
-    auto& v = m.state;
-    v.begin = m.table->begin.data();
-    v.end = m.table->end.data();
-    v.sizes = m.table->sizes.data();
-    v.room = m.table->room.data();
-    v.counts = m.table->counts.data();
-    v.colind = m.pool->colind.data();
-    v.values = m.pool->values.data();
-    v.mid_rows = m.pool->mid_rows.data();
-    v.long_rows = m.pool->long_rows.data();
+    auto& v = m.state_;
+    v.begin = m.table_->begin.data();
+    v.end = m.table_->end.data();
+    v.sizes = m.table_->sizes.data();
+    v.room = m.table_->room.data();
+    v.counts = m.table_->counts.data();
+    v.colind = m.pool_->colind.data();
+    v.values = m.pool_->values.data();
+    v.mid_rows = m.pool_->mid_rows.data();
+    v.long_rows = m.pool_->long_rows.data();
     v.segments = m.options_.segments;
   }
+  /// After a change is complete: readers beside the writer get it. The state before goes behind
+  /// the lock, for it may be the last to hold its memory.
+  static void share(const context<S>& ctx, matrix& m) {
+    if (!m.published_) return;
+    ctx.synchronize(); // so any stream may read it
+    m.frozen_ = m.state_.used;
+    auto latest = m.current();
+    const std::lock_guard guard(m.published_->mutex);
+    std::swap(m.published_->latest, latest);
+  }
   static segment_slack slack_of(const matrix& m) {
+    if (m.published_) return {}; // nothing is changed in place
     const dynamic_csr_options& o = m.options_;
-    const std::int64_t rows = std::max<std::int64_t>(m.state.extent.row, 1);
-    return {o.slack >= 0 ? o.slack : (m.state.nnz + rows - 1) / rows, o.slack_share};
+    const std::int64_t rows = std::max<std::int64_t>(m.state_.extent.row, 1);
+    return {o.slack >= 0 ? o.slack : (m.state_.nnz + rows - 1) / rows, o.slack_share};
   }
 
   // The engines.
   static batch_outcome apply(const context<S>& ctx, matrix& m, coo_view<const T, I, O, S> batch,
                              batch_rule rule) {
-    const batch_limits limits{m.state.used,
+    const batch_limits limits{m.state_.used,
                               m.capacity(),
-                              m.pool.use_count() > 1 ? m.frozen_ : 0,
+                              only_owner(m.pool_) ? 0 : m.frozen_,
                               slack_of(m),
-                              {m.state.mid_row_count, m.pool->mid_rows.size()},
-                              {m.state.long_row_count, m.pool->long_rows.size()}};
+                              {m.state_.mid_row_count, m.pool_->mid_rows.size()},
+                              {m.state_.long_row_count, m.pool_->long_rows.size()}};
     if constexpr (S == space::host)
       return cpu::apply_batch<T, I, O>(ctx, rows_of(m), batch, rule, limits);
     else
@@ -132,11 +145,12 @@ template <class T, class I, class O, space S> struct dynamic_access {
     if constexpr (S == space::host)
       cpu::set_rows<T, I, O>(ctx, rows_of(m), starts, sizes);
     else
-      take(m, gpu::set_rows<T, I, O>(ctx, rows_of(m), starts, sizes));
+      set_bins(m, gpu::set_rows<T, I, O>(ctx, rows_of(m), starts, sizes));
   }
-  static void take(matrix& m, row_bins bins) {
-    m.state.mid_row_count = bins.mid_rows;
-    m.state.long_row_count = bins.long_rows;
+  static void set_bins(matrix& m, row_bins bins) {
+    m.state_.mid_row_count = bins.mid_rows;
+    m.state_.long_row_count = bins.long_rows;
+    m.bins_old_ = false;
   }
   static void gather(const context<S>& ctx, const dynamic_rows<T, I, O>& from, const O* starts,
                      I* colind, T* values, std::int64_t entries) {
@@ -148,7 +162,12 @@ template <class T, class I, class O, space S> struct dynamic_access {
   template <class E>
   static void copy(const context<S>& ctx, array<E, S>& to, const E* from, std::int64_t n,
                    std::int64_t at = 0) {
-    copy_bytes(ctx, to.data() + at, from, static_cast<std::size_t>(n) * sizeof(E), S);
+    if constexpr (S == space::host)
+      cpu::for_each_range(ctx, n, cpu::entry_grain, [&](std::int64_t begin, std::int64_t end) {
+        std::copy(from + begin, from + end, to.data() + at + begin);
+      });
+    else
+      copy_bytes(ctx, to.data() + at, from, static_cast<std::size_t>(n) * sizeof(E), S);
   }
 
   static matrix make(const context<S>& ctx, index<I> shape, const csr_view<const T, I, O, S>* a,
@@ -160,19 +179,19 @@ template <class T, class I, class O, space S> struct dynamic_access {
     require_offsets(taken);
     matrix m;
     m.options_ = options;
-    m.state.extent = shape;
-    m.state.nnz = nnz;
-    m.state.used = taken;
-    m.state.pitch = pitch_for(rows, options);
-    m.table = make_table(ctx, rows, options.segments, m.state.pitch);
-    m.pool = make_pool(ctx, std::min(taken + taken / 4, most_entries));
+    m.state_.extent = shape;
+    m.state_.nnz = nnz;
+    m.state_.used = taken;
+    m.state_.pitch = pitch_for(rows, options);
+    m.table_ = make_table(ctx, rows, options.segments, m.state_.pitch);
+    m.pool_ = make_pool(ctx, std::min(taken + taken / 4, most_entries));
     publish(m);
     if (a != nullptr) {
-      copy(ctx, m.pool->colind, a->colind().data(), nnz);
-      copy(ctx, m.pool->values, a->values().data(), nnz);
+      copy(ctx, m.pool_->colind, a->colind().data(), nnz);
+      copy(ctx, m.pool_->values, a->values().data(), nnz);
       set(ctx, m, a->rowptr().data(), nullptr);
-      m.state.compact = true;
-      m.state.unique = a->order().unique;
+      m.state_.compact = true;
+      m.state_.unique = a->order().unique;
     } else {
       const host_context host;
       array<O> starts(host, rows + 1), sizes(host, rows);
@@ -181,31 +200,33 @@ template <class T, class I, class O, space S> struct dynamic_access {
       const auto there = copy_to(ctx, std::as_const(starts).view());
       const auto empty = copy_to(ctx, std::as_const(sizes).view());
       set(ctx, m, there.data(), empty.data());
-      m.state.compact = taken == 0;
-      m.state.unique = true;
+      m.state_.compact = taken == 0;
+      m.state_.unique = true;
     }
     m.segments_max_ = taken > 0 ? 1 : 0;
+    if (options.concurrent) m.published_ = std::make_unique<published_state<T, I, O, S>>();
+    share(ctx, m);
     return m;
   }
 
   /// The table and the parts of the pool that are written to are not a snapshot's afterwards.
   static void own_table(const context<S>& ctx, matrix& m) {
-    if (m.table.use_count() == 1) return;
-    resize_table(ctx, m, m.state.extent.row, m.state.pitch);
+    if (only_owner(m.table_)) return;
+    resize_table(ctx, m, m.state_.extent.row, m.state_.pitch);
   }
   /// New rows have no segment.
   static void resize_table(const context<S>& ctx, matrix& m, std::int64_t rows,
                            std::int64_t pitch) {
-    const std::int64_t before = m.state.extent.row, old_pitch = m.state.pitch;
+    const std::int64_t before = m.state_.extent.row, old_pitch = m.state_.pitch;
     auto table = make_table(ctx, rows, m.options_.segments, pitch);
     for (int s = 0; s < m.options_.segments; ++s) {
-      copy(ctx, table->begin, m.table->begin.data() + s * old_pitch, before, s * pitch);
-      copy(ctx, table->end, m.table->end.data() + s * old_pitch, before, s * pitch);
+      copy(ctx, table->begin, m.table_->begin.data() + s * old_pitch, before, s * pitch);
+      copy(ctx, table->end, m.table_->end.data() + s * old_pitch, before, s * pitch);
     }
-    if (m.state.compact) copy(ctx, table->begin, m.table->begin.data() + before, 1, before);
-    copy(ctx, table->sizes, m.table->sizes.data(), before);
-    copy(ctx, table->room, m.table->room.data(), before);
-    copy(ctx, table->counts, m.table->counts.data(), before);
+    if (m.state_.compact) copy(ctx, table->begin, m.table_->begin.data() + before, 1, before);
+    copy(ctx, table->sizes, m.table_->sizes.data(), before);
+    copy(ctx, table->room, m.table_->room.data(), before);
+    copy(ctx, table->counts, m.table_->counts.data(), before);
     if (rows > before) {
       const host_context host;
       array<O> zeros(host, rows - before);
@@ -220,48 +241,57 @@ template <class T, class I, class O, space S> struct dynamic_access {
       put(table->counts, none);
       ctx.synchronize(); // the zeros go
     }
-    m.table = std::move(table);
-    m.state.pitch = pitch;
-    if (rows > before) m.state.compact = false;
-    m.state.extent.row = static_cast<I>(rows);
+    m.table_ = std::move(table);
+    m.state_.pitch = pitch;
+    if (rows > before) m.state_.compact = false;
+    m.state_.extent.row = static_cast<I>(rows);
     publish(m);
   }
 
   /// A larger pool with the same entries in the same places.
   static void grow(const context<S>& ctx, matrix& m, std::int64_t capacity) {
     auto pool = make_pool(ctx, capacity);
-    copy(ctx, pool->colind, m.pool->colind.data(), m.state.used);
-    copy(ctx, pool->values, m.pool->values.data(), m.state.used);
-    copy(ctx, pool->mid_rows, m.pool->mid_rows.data(), m.state.mid_row_count);
-    copy(ctx, pool->long_rows, m.pool->long_rows.data(), m.state.long_row_count);
-    m.pool = std::move(pool);
+    copy(ctx, pool->colind, m.pool_->colind.data(), m.state_.used);
+    copy(ctx, pool->values, m.pool_->values.data(), m.state_.used);
+    copy(ctx, pool->mid_rows, m.pool_->mid_rows.data(), m.state_.mid_row_count);
+    copy(ctx, pool->long_rows, m.pool_->long_rows.data(), m.state_.long_row_count);
+    m.pool_ = std::move(pool);
     publish(m);
   }
   static void compact(const context<S>& ctx, matrix& m, std::int64_t capacity) {
-    const std::int64_t rows = m.state.extent.row;
+    const std::int64_t rows = m.state_.extent.row;
     array<O, S> starts(ctx, rows + 1);
-    place(ctx, m.table->sizes.data(), rows, starts.data());
-    const std::int64_t taken = m.state.nnz;
+    place(ctx, m.table_->sizes.data(), rows, starts.data());
+    const std::int64_t taken = m.state_.nnz;
     matrix next; // complete before m is touched
     next.options_ = m.options_;
-    next.state = m.state;
-    next.pool = make_pool(ctx, std::max(taken, capacity));
-    next.table = make_table(ctx, rows, m.options_.segments, m.state.pitch);
-    gather(ctx, rows_of(m), starts.data(), next.pool->colind.data(), next.pool->values.data(),
+    next.state_ = m.state_;
+    next.pool_ = make_pool(ctx, std::max(taken, capacity));
+    next.table_ = make_table(ctx, rows, m.options_.segments, m.state_.pitch);
+    gather(ctx, rows_of(m), starts.data(), next.pool_->colind.data(), next.pool_->values.data(),
            taken);
-    set(ctx, next, starts.data(), m.table->sizes.data());
-    next.state.used = taken;
-    next.state.compact = true;
+    set(ctx, next, starts.data(), m.table_->sizes.data());
+    next.state_.used = taken;
+    next.state_.compact = true;
     next.segments_max_ = taken > 0 ? 1 : 0;
     next.compactions_ = m.compactions_ + 1;
     publish(next);
-    m = std::move(next);
+    take(m, std::move(next));
+  }
+  /// What is published stays: readers may be asking for it.
+  static void take(matrix& m, matrix&& next) {
+    m.state_ = next.state_;
+    m.table_ = std::move(next.table_);
+    m.pool_ = std::move(next.pool_);
+    m.segments_max_ = next.segments_max_;
+    m.compactions_ = next.compactions_;
+    m.bins_old_ = next.bins_old_;
   }
   /// For a batch that would need `needed` places: more than a third of the pool is free or left
   /// behind: it is compacted. Else it grows by half.
   static void make_room(const context<S>& ctx, matrix& m, std::int64_t needed) {
-    const std::int64_t more = needed - m.state.used;
-    const std::int64_t after = m.state.nnz + more;
+    const std::int64_t more = needed - m.state_.used;
+    const std::int64_t after = m.state_.nnz + more;
     if (after + after / 2 <= m.capacity()) return compact(ctx, m, m.capacity());
     if (needed > most_entries) {
       require_offsets(after);
@@ -276,17 +306,17 @@ template <class T, class I, class O, space S> struct dynamic_access {
       compact(ctx, m, after);
     }
   }
-  /// A row that was long, became short and is long again is listed again. Lists are made anew where
-  /// one is half full: what one batch adds fits the other half.
+  /// Lists of rows are made anew after entries were erased, so that a row that becomes long again is
+  /// not listed twice, and where one is half full: what one batch adds fits the other half.
   static void trim_lists(const context<S>& ctx, matrix& m)
     requires(S == space::device)
   {
-    if (m.state.mid_row_count <= m.pool->mid_rows.size() / 2 &&
-        m.state.long_row_count <= m.pool->long_rows.size() / 2)
+    if (!m.bins_old_ && m.state_.mid_row_count <= m.pool_->mid_rows.size() / 2 &&
+        m.state_.long_row_count <= m.pool_->long_rows.size() / 2)
       return;
-    if (m.pool.use_count() > 1) grow(ctx, m, m.capacity()); // a snapshot reads them
-    take(m, gpu::list_rows<I, O>(ctx, m.table->sizes.data(), m.state.extent.row,
-                                 m.pool->mid_rows.data(), m.pool->long_rows.data()));
+    if (!only_owner(m.pool_)) grow(ctx, m, m.capacity()); // a snapshot reads them
+    set_bins(m, gpu::list_rows<I, O>(ctx, m.table_->sizes.data(), m.state_.extent.row,
+                                     m.pool_->mid_rows.data(), m.pool_->long_rows.data()));
   }
   /// A batch of so many entries is better merged with all of a compact matrix than put into its rows.
   /// H200, a million rows of ten entries: both take as long at a twentieth of the entries.
@@ -295,27 +325,27 @@ template <class T, class I, class O, space S> struct dynamic_access {
                                             coo_view<const T, I, O, S> batch, batch_rule rule)
     requires(S == space::device)
   {
-    const std::int64_t n = batch.size(), nnz = m.state.nnz;
-    if (!m.state.compact || rule == batch_rule::touch || n <= least_to_merge ||
+    const std::int64_t n = batch.size(), nnz = m.state_.nnz;
+    if (!m.state_.compact || rule == batch_rule::touch || n <= least_to_merge ||
         n < nnz / merge_share || n > most_entries - nnz)
       return {};
     matrix next;
     next.options_ = m.options_;
-    next.state = m.state;
+    next.state_ = m.state_;
     try {
       const auto sorted = gpu::order_batch<T, I, O>(ctx, rows_of(m), batch);
       // The device sorts while memory is made.
-      next.pool = make_pool(ctx, std::max(m.capacity(), nnz + n));
-      next.table = make_table(ctx, m.state.extent.row, m.options_.segments, m.state.pitch);
+      next.pool_ = make_pool(ctx, std::max(m.capacity(), nnz + n));
+      next.table_ = make_table(ctx, m.state_.extent.row, m.options_.segments, m.state_.pitch);
       const auto outcome =
           gpu::merge_batch<T, I, O>(ctx, rows_of(m), nnz, batch, sorted, rule, rows_of(next));
       if (!outcome || outcome->outside >= 0) return outcome;
-      take(next, {outcome->mid_rows, outcome->long_rows});
-      next.state.nnz = next.state.used = outcome->used;
+      set_bins(next, {outcome->mid_rows, outcome->long_rows});
+      next.state_.nnz = next.state_.used = outcome->used;
       next.segments_max_ = 1;
       next.compactions_ = m.compactions_;
       publish(next);
-      m = std::move(next);
+      take(m, std::move(next));
       return outcome;
     } catch (const out_of_memory&) {
       return {}; // rows take less
@@ -331,11 +361,11 @@ template <class T, class I, class O, space S> struct dynamic_access {
       const batch_outcome outcome = apply(ctx, m, batch, rule);
       if (outcome.outside >= 0 || outcome.used <= m.capacity()) {
         if (outcome.outside >= 0) return outcome;
-        if (outcome.used != m.state.used || outcome.inserted > 0) m.state.compact = false;
-        m.state.used = outcome.used;
-        m.state.nnz += outcome.inserted;
-        m.state.mid_row_count = outcome.mid_rows;
-        m.state.long_row_count = outcome.long_rows;
+        if (outcome.used != m.state_.used || outcome.inserted > 0) m.state_.compact = false;
+        m.state_.used = outcome.used;
+        m.state_.nnz += outcome.inserted;
+        m.state_.mid_row_count = outcome.mid_rows;
+        m.state_.long_row_count = outcome.long_rows;
         m.segments_max_ = std::max(m.segments_max_, outcome.segments);
         return outcome;
       }
@@ -349,12 +379,12 @@ template <class T, class I, class O, space S> struct dynamic_access {
     const auto col = copy_to(host, vector_view<const I, S>(batch.colind().data() + k, 1));
     throw bad_input(fmt::format("{}: entry {} of the batch is at ({}, {}), outside of {} x {}; "
                                 "nothing was changed",
-                                what, k, row[0], col[0], m.state.extent.row, m.state.extent.col));
+                                what, k, row[0], col[0], m.state_.extent.row, m.state_.extent.col));
   }
   static update_counts insert(const context<S>& ctx, matrix& m, coo_view<const T, I, O, S> batch,
                               const insert_options& options) {
     if (batch.size() == 0) return {};
-    const index<I> before = m.state.extent;
+    const index<I> before = m.state_.extent;
     if (options.outside == outside::grow) {
       const index<I> shape(std::max(before.row, batch.shape().row),
                            std::max(before.col, batch.shape().col));
@@ -364,25 +394,26 @@ template <class T, class I, class O, space S> struct dynamic_access {
         // Rows that come one batch after the other are foreseen: the table grows by a half.
         const std::int64_t most = std::max<std::int64_t>(shape.row, before.row + before.row / 2);
         resize_table(ctx, m, shape.row,
-                     shape.row < m.state.pitch ? m.state.pitch : pitch_for(most, o));
+                     shape.row < m.state_.pitch ? m.state_.pitch : pitch_for(most, o));
       }
-      m.state.extent.col = shape.col;
+      m.state_.extent.col = shape.col;
     }
     try {
       const auto rule = static_cast<batch_rule>(options.existing);
       const batch_outcome outcome = apply_with_room(ctx, m, batch, rule);
       if (outcome.outside >= 0) throw_outside("insert", m, batch, outcome.outside);
-      if (options.existing == existing::append) m.state.unique = false;
+      if (options.existing == existing::append) m.state_.unique = false;
       return {outcome.inserted, outcome.changed, 0};
     } catch (...) {
-      m.state.extent = before; // rows that were added have no entries
+      m.state_.extent = before; // rows that were added have no entries
       throw;
     }
   }
   /// After so many entries have gone.
   static update_counts take_out(matrix& m, std::int64_t erased) {
-    m.state.nnz -= erased;
-    if (erased > 0) m.state.compact = false;
+    m.state_.nnz -= erased;
+    if (erased > 0) m.state_.compact = false;
+    if (erased > 0 && m.state_.mid_row_count > 0) m.bins_old_ = true;
     return {0, 0, erased};
   }
   static update_counts erase(const context<S>& ctx, matrix& m, coo_view<const T, I, O, S> batch) {
@@ -390,32 +421,39 @@ template <class T, class I, class O, space S> struct dynamic_access {
     own_table(ctx, m);
     batch_outcome outcome;
     // Rows of a snapshot are copied first.
-    if (m.pool.use_count() > 1) outcome = apply_with_room(ctx, m, batch, batch_rule::touch);
+    if (!only_owner(m.pool_)) outcome = apply_with_room(ctx, m, batch, batch_rule::touch);
     if (outcome.outside < 0) {
       if constexpr (S == space::host)
-        outcome = cpu::erase_batch<T, I, O>(ctx, rows_of(m), batch, m.state.used);
+        outcome = cpu::erase_batch<T, I, O>(ctx, rows_of(m), batch, m.state_.used);
       else
-        outcome = gpu::erase_batch<T, I, O>(ctx, rows_of(m), batch, m.state.used);
+        outcome = gpu::erase_batch<T, I, O>(ctx, rows_of(m), batch, m.state_.used);
     }
     if (outcome.outside >= 0) throw_outside("erase", m, batch, outcome.outside);
     return take_out(m, outcome.changed);
   }
-  static void require_inside(const char* what, vector_view<const I, S> list, std::int64_t limit) {
+  /// Returns the list, on the host.
+  static array<I> require_inside(const char* what, vector_view<const I, S> list,
+                                 std::int64_t limit) {
     const host_context host;
-    const auto copy = copy_to(host, list);
+    auto copy = copy_to(host, list);
     for (std::int64_t k = 0; k < copy.size(); ++k)
       if (copy[k] < 0 || copy[k] >= limit)
         throw bad_input(
             fmt::format("{}: {} at place {} is outside of [0, {})", what, copy[k], k, limit));
+    return copy;
   }
   /// All entries may be written to: they are no snapshot's.
   static void own_all(const context<S>& ctx, matrix& m) {
     own_table(ctx, m);
-    if (m.pool.use_count() > 1) grow(ctx, m, m.capacity());
+    if (!only_owner(m.pool_)) grow(ctx, m, m.capacity());
   }
   static update_counts erase_rows(const context<S>& ctx, matrix& m, vector_view<const I, S> rows) {
-    require_inside("erase_rows", rows, m.state.extent.row);
+    require_inside("erase_rows", rows, m.state_.extent.row);
     own_table(ctx, m);
+    return empty_rows(ctx, m, rows);
+  }
+  /// Their places stay as they are, and are nobody's.
+  static update_counts empty_rows(const context<S>& ctx, matrix& m, vector_view<const I, S> rows) {
     if constexpr (S == space::host)
       return take_out(m, cpu::erase_rows<T, I, O>(ctx, rows_of(m), rows));
     else
@@ -423,7 +461,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
   }
   static update_counts erase_columns(const context<S>& ctx, matrix& m,
                                      vector_view<const I, S> columns) {
-    require_inside("erase_columns", columns, m.state.extent.col);
+    require_inside("erase_columns", columns, m.state_.extent.col);
     own_all(ctx, m);
     if constexpr (S == space::host)
       return take_out(m, cpu::erase_columns<T, I, O>(ctx, rows_of(m), columns));
@@ -431,9 +469,9 @@ template <class T, class I, class O, space S> struct dynamic_access {
       return take_out(m, gpu::erase_columns<T, I, O>(ctx, rows_of(m), columns));
   }
   static void scale_rows(const context<S>& ctx, matrix& m, vector_view<const T, S> factors) {
-    if (factors.size() != m.state.extent.row)
+    if (factors.size() != m.state_.extent.row)
       throw size_mismatch(
-          fmt::format("scale_rows: {} factors for {} rows", factors.size(), m.state.extent.row));
+          fmt::format("scale_rows: {} factors for {} rows", factors.size(), m.state_.extent.row));
     own_all(ctx, m);
     if constexpr (S == space::host)
       cpu::scale_rows<T, I, O>(ctx, rows_of(m), factors);
@@ -441,12 +479,12 @@ template <class T, class I, class O, space S> struct dynamic_access {
       gpu::scale_rows<T, I, O>(ctx, rows_of(m), factors);
   }
   static void compact(const context<S>& ctx, matrix& m, const compact_options& options) {
-    if (options.merge && !m.state.unique) {
+    if (options.merge && !m.state_.unique) {
       const auto merged = merge_duplicates(ctx, dynamic_to_csr<T, I, O, S>(ctx, m.view()));
       const auto view = merged.view();
-      matrix other = make(ctx, m.state.extent, &view, m.options_);
+      matrix other = make(ctx, m.state_.extent, &view, m.options_);
       other.compactions_ = m.compactions_ + 1;
-      m = std::move(other);
+      take(m, std::move(other));
       return;
     }
     compact(ctx, m, std::int64_t{0});
@@ -480,11 +518,22 @@ csr<T, I, O, S> dynamic_to_csr(const context<S>& ctx, dynamic_csr_view<const T, 
 
 } // namespace detail
 
+namespace {
+/// The change f, then readers beside the writer see it.
+template <class T, class I, class O, space S, class F>
+update_counts shared_after(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, F f) {
+  using access = detail::dynamic_access<T, I, O, S>;
+  const update_counts counts = f(access());
+  access::share(ctx, m);
+  return counts;
+}
+} // namespace
+
 template <class T, class I, class O, space S>
 update_counts insert(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                      std::type_identity_t<coo_view<const T, I, O, S>> batch,
                      const insert_options& options) {
-  return detail::dynamic_access<T, I, O, S>::insert(ctx, m, batch, options);
+  return shared_after(ctx, m, [&](auto access) { return access.insert(ctx, m, batch, options); });
 }
 template <class T, class I, class O, space S>
 update_counts insert(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, const csr<T, I, O, S>& b,
@@ -495,63 +544,43 @@ update_counts insert(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, const cs
 template <class T, class I, class O, space S>
 update_counts erase(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                     std::type_identity_t<coo_view<const T, I, O, S>> batch) {
-  return detail::dynamic_access<T, I, O, S>::erase(ctx, m, batch);
+  return shared_after(ctx, m, [&](auto access) { return access.erase(ctx, m, batch); });
 }
 template <class T, class I, class O, space S>
 update_counts erase_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                          std::type_identity_t<vector_view<const I, S>> rows) {
-  return detail::dynamic_access<T, I, O, S>::erase_rows(ctx, m, rows);
+  return shared_after(ctx, m, [&](auto access) { return access.erase_rows(ctx, m, rows); });
+}
+template <class T, class I, class O, space S>
+update_counts replace_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                           std::type_identity_t<vector_view<const I, S>> rows,
+                           const csr<T, I, O, S>& b) {
+  return shared_after(
+      ctx, m, [&](auto) { return detail::row_replacement<T, I, O, S>::replace(ctx, m, rows, b); });
 }
 template <class T, class I, class O, space S>
 update_counts erase_columns(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                             std::type_identity_t<vector_view<const I, S>> columns) {
-  return detail::dynamic_access<T, I, O, S>::erase_columns(ctx, m, columns);
+  return shared_after(ctx, m, [&](auto access) { return access.erase_columns(ctx, m, columns); });
 }
 template <class T, class I, class O, space S>
 void scale_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                 std::type_identity_t<vector_view<const T, S>> factors) {
   detail::dynamic_access<T, I, O, S>::scale_rows(ctx, m, factors);
+  detail::dynamic_access<T, I, O, S>::share(ctx, m);
 }
 template <class T, class I, class O, space S>
 void compact(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, const compact_options& options) {
   detail::dynamic_access<T, I, O, S>::compact(ctx, m, options);
+  detail::dynamic_access<T, I, O, S>::share(ctx, m);
 }
 template <class T, class I, class O, space S>
 void reserve(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, std::int64_t entries) {
   using access = detail::dynamic_access<T, I, O, S>;
   access::require_offsets(entries);
-  if (entries > m.capacity()) access::grow(ctx, m, entries);
-}
-template <class T, class I, class O, space S>
-std::optional<T> entry(const context<S>& ctx, const dynamic_csr<T, I, O, S>& m, std::int64_t row,
-                       std::int64_t col) {
-  if (row < 0 || row >= m.shape().row || col < 0 || col >= m.shape().col)
-    throw bad_input(fmt::format("entry: ({}, {}) is outside of {} x {}", row, col, m.shape().row,
-                                m.shape().col));
-  const auto v = m.view();
-  const auto column = static_cast<I>(col);
-  if constexpr (S == space::host) {
-    (void)ctx;
-    const std::int64_t place = v.find(row, column);
-    return place < 0 ? std::optional<T>() : v.values[place];
-  } else {
-    // The row's segments are copied, and looked at here.
-    const host_context host;
-    const auto get = [&](auto* from) {
-      using E = std::remove_cvref_t<decltype(*from)>;
-      return copy_to(host, vector_view<const E, S>(from, 1))[0];
-    };
-    ctx.synchronize();
-    const int count = get(v.counts + row);
-    for (int s = 0; s < count; ++s) {
-      const O begin = get(v.begin + s * v.pitch + row), end = get(v.end + s * v.pitch + row);
-      const auto columns = copy_to(host, vector_view<const I, S>(v.colind + begin, end - begin));
-      const I* const at = std::lower_bound(columns.begin(), columns.end(), column);
-      if (at != columns.end() && *at == column)
-        return get(v.values + begin + (at - columns.begin()));
-    }
-    return {};
-  }
+  if (entries <= m.capacity()) return;
+  access::grow(ctx, m, entries);
+  access::share(ctx, m);
 }
 
 #define LACUNA_INSTANTIATE_IN(T, I, O, S)                                                          \
@@ -570,15 +599,16 @@ std::optional<T> entry(const context<S>& ctx, const dynamic_csr<T, I, O, S>& m, 
                                            coo_view<const T, I, O, S>);                            \
   template update_counts erase_rows<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,       \
                                                 vector_view<const I, S>);                          \
+  template update_counts replace_rows<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,     \
+                                                  vector_view<const I, S>,                         \
+                                                  const csr<T, I, O, S>&);                         \
   template update_counts erase_columns<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,    \
                                                    vector_view<const I, S>);                       \
   template void scale_rows<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,                \
                                        vector_view<const T, S>);                                   \
   template void compact<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,                   \
                                     const compact_options&);                                       \
-  template void reserve<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&, std::int64_t);    \
-  template std::optional<T> entry<T, I, O, S>(const context<S>&, const dynamic_csr<T, I, O, S>&,   \
-                                              std::int64_t, std::int64_t);
+  template void reserve<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&, std::int64_t);
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   LACUNA_INSTANTIATE_IN(T, I, O, space::host)                                                      \
   LACUNA_INSTANTIATE_IN(T, I, O, space::device)

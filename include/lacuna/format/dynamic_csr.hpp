@@ -26,6 +26,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/convert.hpp>
@@ -43,6 +44,9 @@ struct dynamic_csr_options {
   double slack_share = 0.125;
   std::int64_t width = 0; ///< mu: free places of every row of a blank matrix
   std::int64_t pitch = 0; ///< of the table; at least rows + 1; 0: that, in whole lines of 128 bytes
+  /// Any thread may call snapshot() while another one changes the matrix. What every change costs
+  /// then: a copy of the table, O(rows), and no row is changed in place, so there is no slack.
+  bool concurrent = false;
 };
 
 /// What a kernel needs to walk over rows: pointers and sizes, trivially copyable. Owns nothing.
@@ -106,6 +110,7 @@ public:
 
 namespace detail {
 template <class T, class I, class O, space S> struct dynamic_access;
+template <class T, class I, class O, space S> struct row_replacement;
 
 /// In products on a device a row of more entries gets a warp, or several blocks. These bins are kept
 /// up to date by batches: the matrix lists their rows.
@@ -170,6 +175,18 @@ template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
 class dynamic_csr;
 
 namespace detail {
+/// Whether nobody else holds it. Exchanging a reference orders what is written next behind what the
+/// last reader, on whichever thread, has read: use_count() alone orders nothing.
+template <class E> bool only_owner(const std::shared_ptr<E>& p) {
+  if (p.use_count() > 1) return false;
+  std::shared_ptr<E>(p).reset();
+  return true;
+}
+/// What readers beside a writer get: the state after the last change that was complete.
+template <class T, class I, class O, space S> struct published_state {
+  std::mutex mutex; ///< held while `latest` is copied or exchanged, no longer
+  dynamic_csr_snapshot<T, I, O, S> latest;
+};
 /// Of a CSR matrix whose columns ascend, or without entries: null.
 template <class T, class I, class O, space S>
 LACUNA_EXPORT dynamic_csr<T, I, O, S> make_dynamic(const context<S>& ctx, index<I> shape,
@@ -198,55 +215,67 @@ public:
   dynamic_csr(dynamic_csr&&) noexcept = default;
   dynamic_csr& operator=(dynamic_csr&&) noexcept = default;
 
-  lacuna::index<I> shape() const { return state.extent; }
-  [[nodiscard]] std::int64_t size() const { return state.nnz; }
+  lacuna::index<I> shape() const { return state_.extent; }
+  [[nodiscard]] std::int64_t size() const { return state_.nnz; }
   [[nodiscard]] const dynamic_csr_options& options() const { return options_; }
   /// Entries that the pool has room for, and places of it that are taken: by entries, free places
   /// of segments, and what rows left behind, which a compaction reclaims.
-  [[nodiscard]] std::int64_t capacity() const { return pool ? pool->colind.size() : 0; }
-  [[nodiscard]] std::int64_t used() const { return state.used; }
+  [[nodiscard]] std::int64_t capacity() const { return pool_ ? pool_->colind.size() : 0; }
+  [[nodiscard]] std::int64_t used() const { return state_.used; }
   /// Segments of the row that has most.
   [[nodiscard]] int segments_max() const { return segments_max_; }
   [[nodiscard]] std::int64_t compactions() const { return compactions_; }
   /// Whether rows lie side by side without free places: products are CSR's.
-  [[nodiscard]] bool is_compact() const { return state.compact; }
+  [[nodiscard]] bool is_compact() const { return state_.compact; }
   [[nodiscard]] std::size_t bytes() const {
-    return (table ? table->bytes() : 0) + (pool ? pool->bytes() : 0);
+    return (table_ ? table_->bytes() : 0) + (pool_ ? pool_->bytes() : 0);
   }
 
   /// Values of a compact matrix in the order of its rows. Throws unsupported if it is not compact,
   /// or if a snapshot shares them.
   vector_view<T, S> values() {
-    if (state.nnz > 0 && (!state.compact || pool.use_count() > 1))
+    if (state_.nnz > 0 && (!state_.compact || !detail::only_owner(pool_)))
       throw unsupported(
           "dynamic_csr: values lie side by side, and may be written, only in a compact "
           "matrix that no snapshot shares");
-    return {pool ? pool->values.data() : nullptr, state.nnz};
+    return {pool_ ? pool_->values.data() : nullptr, state_.nnz};
   }
   dynamic_csr_view<const T, I, O, S> view() const {
-    dynamic_csr_view<const T, I, O, S> v = state;
+    dynamic_csr_view<const T, I, O, S> v = state_;
     return v;
   }
-  /// Call it where the matrix is changed from: by one thread at a time. O(1); the first batch after
-  /// it copies the table, and the rows that it changes.
+  /// O(1). Call it where the matrix is changed from, by one thread at a time; the first batch after
+  /// it copies the table, and the rows that it changes. With options().concurrent: by any thread,
+  /// at any time; what it gives is the state after the last change that was complete.
   dynamic_csr_snapshot<T, I, O, S> snapshot() {
-    frozen_ = state.used;
-    dynamic_csr_snapshot<T, I, O, S> s;
-    s.view_ = view();
-    s.table_ = table;
-    s.pool_ = pool;
-    return s;
+    if (published_) {
+      const std::lock_guard guard(published_->mutex);
+      return published_->latest;
+    }
+    frozen_ = state_.used;
+    return current();
   }
 
 private:
   template <class, class, class, space> friend struct detail::dynamic_access;
-  dynamic_csr_view<const T, I, O, S> state; // as it is read
-  std::shared_ptr<detail::dynamic_table<I, O, S>> table;
-  std::shared_ptr<detail::dynamic_pool<T, I, S>> pool;
+  template <class, class, class, space> friend struct detail::row_replacement;
+  dynamic_csr_snapshot<T, I, O, S> current() const {
+    dynamic_csr_snapshot<T, I, O, S> s;
+    s.view_ = view();
+    s.table_ = table_;
+    s.pool_ = pool_;
+    return s;
+  }
+
+  dynamic_csr_view<const T, I, O, S> state_; // as it is read
+  std::shared_ptr<detail::dynamic_table<I, O, S>> table_;
+  std::shared_ptr<detail::dynamic_pool<T, I, S>> pool_;
   dynamic_csr_options options_;
   int segments_max_ = 0;
   std::int64_t compactions_ = 0;
+  bool bins_old_ = false;   ///< rows of mid_rows and long_rows may have become short
   std::int64_t frozen_ = 0; ///< entries below are a snapshot's, if there is one
+  std::unique_ptr<detail::published_state<T, I, O, S>> published_; ///< options_.concurrent
 };
 
 namespace detail::cpu {
@@ -330,6 +359,10 @@ csr<T, I, O, S> to_csr(const context<S>& ctx, const dynamic_csr_snapshot<T, I, O
 }
 template <class T, class I, class O, space S>
 void check(const context<S>& ctx, const dynamic_csr<T, I, O, S>& a) {
+  detail::check_view(ctx, a.view());
+}
+template <class T, class I, class O, space S>
+void check(const context<S>& ctx, const dynamic_csr_snapshot<T, I, O, S>& a) {
   detail::check_view(ctx, a.view());
 }
 

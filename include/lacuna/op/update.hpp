@@ -5,6 +5,7 @@
 //   insert(ctx, m, b);                                        m += b, a csr matrix
 //   erase(ctx, m, batch);                                     entries at these places, if there
 //   erase_rows(ctx, m, rows);                                 also erase_columns, scale_rows
+//   replace_rows(ctx, m, rows, b);                            row rows[i] becomes b's row i
 //   compact(ctx, m);                                          one segment per row, none free
 //
 // A batch is a coo matrix: entries in any order, some perhaps twice, which are combined in their
@@ -16,9 +17,8 @@
 // return a number wait for it.
 #pragma once
 
-#include <optional>
-
 #include <lacuna/format/dynamic_csr.hpp>
+#include <lacuna/op/look_up.hpp>
 
 namespace lacuna {
 
@@ -58,6 +58,14 @@ LACUNA_EXPORT update_counts erase(const context<S>& ctx, dynamic_csr<T, I, O, S>
 template <class T, class I, class O, space S>
 LACUNA_EXPORT update_counts erase_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                                        std::type_identity_t<vector_view<const I, S>> rows);
+/// Row rows[i] becomes row i of b, whose entries may be in any order; those that b has twice are
+/// added up. Throws size_mismatch unless b has a row for each of `rows` and m's columns; bad_input
+/// if a row is outside of m or given twice. O(b log b + rows); on a device a copy of the table,
+/// too.
+template <class T, class I, class O, space S>
+LACUNA_EXPORT update_counts replace_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                                         std::type_identity_t<vector_view<const I, S>> rows,
+                                         const csr<T, I, O, S>& b);
 /// Looks at every entry.
 template <class T, class I, class O, space S>
 LACUNA_EXPORT update_counts erase_columns(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
@@ -74,9 +82,5 @@ LACUNA_EXPORT void compact(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
 /// Makes the pool that large, or leaves it: batches need not.
 template <class T, class I, class O, space S>
 LACUNA_EXPORT void reserve(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, std::int64_t entries);
-/// The value of an entry; of a device, waits.
-template <class T, class I, class O, space S>
-LACUNA_EXPORT std::optional<T> entry(const context<S>& ctx, const dynamic_csr<T, I, O, S>& m,
-                                     std::int64_t row, std::int64_t col);
 
 } // namespace lacuna
