@@ -146,7 +146,7 @@ std::int64_t place_rows(const host_context& ctx, const O* sizes, std::int64_t ro
 template <class T, class I, class O>
 void set_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m, const O* starts,
               const O* sizes);
-/// All entries, row i's from starts[i] on, columns ascending.
+/// All entries, row i's from starts[i] on, in whichever order rows lie; columns ascending.
 template <class T, class I, class O>
 void gather_rows(const host_context& ctx, const dynamic_rows<T, I, O>& from, const O* starts,
                  I* colind, T* values, std::int64_t entries);
@@ -189,7 +189,7 @@ LACUNA_GPU_EXPORT std::int64_t place_rows(const device_context& ctx, const O* si
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m,
                                 const O* starts, const O* sizes);
-/// All entries, row i's from starts[i] on, columns ascending.
+/// All entries, row i's from starts[i] on, in whichever order rows lie; columns ascending.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void gather_rows(const device_context& ctx, const dynamic_rows<T, I, O>& from,
                                    const O* starts, I* colind, T* values, std::int64_t entries);

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "op/dynamic_rows.hpp"
+#include "op/dynamic_layout.hpp"
 
 namespace lacuna {
 namespace detail {
@@ -30,9 +30,14 @@ template <class T, class I, class O, space S> struct dynamic_access {
     return table;
   }
   static std::shared_ptr<pool_t> make_pool(const context<S>& ctx, std::int64_t capacity) {
-    auto pool = std::make_shared<pool_t>();
+    auto pool = pool_without_entries(ctx, capacity);
     pool->colind = array<I, S>(ctx, capacity);
     pool->values = array<T, S>(ctx, capacity);
+    return pool;
+  }
+  static std::shared_ptr<pool_t> pool_without_entries(const context<S>& ctx,
+                                                      std::int64_t capacity) {
+    auto pool = std::make_shared<pool_t>();
     pool->long_rows = array<I, S>(ctx, 2 * (capacity / long_row + 1)); // see trim_long_rows
     pool->counter = array<std::int64_t, S>(ctx, 1);
     return pool;
@@ -149,22 +154,76 @@ template <class T, class I, class O, space S> struct dynamic_access {
     copy_bytes(ctx, to.data() + at, from, static_cast<std::size_t>(n) * sizeof(E), S);
   }
 
-  static matrix make(const context<S>& ctx, index<I> shape, const csr_view<const T, I, O, S>* a,
-                     const dynamic_csr_options& options) {
-    require_shape("dynamic_csr", shape.row, shape.col, 0);
+  /// Checks the options, too.
+  static matrix without_pool(const context<S>& ctx, index<I> shape,
+                             const dynamic_csr_options& options) {
     check_options(shape.row, options);
-    const std::int64_t rows = shape.row, nnz = a == nullptr ? 0 : std::int64_t{a->size()};
-    const std::int64_t taken = a == nullptr ? checked_mul(rows, options.width) : nnz;
-    require_offsets(taken);
     matrix m;
     m.options_ = options;
     m.state.extent = shape;
+    m.state.pitch = pitch_for(shape.row, options);
+    m.table = make_table(ctx, shape.row, options.segments, m.state.pitch);
+    return m;
+  }
+  static matrix take(const context<S>& ctx, csr<T, I, O, S>&& a,
+                     const dynamic_csr_options& options) {
+    if (options.slack_at_start || a.rowptr().empty()) {
+      const auto view = std::as_const(a).view();
+      return make(ctx, a.shape(), &view, options);
+    }
+    matrix m = without_pool(ctx, a.shape(), options);
+    m.state.nnz = m.state.used = a.size();
+    m.state.compact = true;
+    m.state.unique = a.order().unique;
+    m.pool = pool_without_entries(ctx, a.size());
+    array<O, S> rowptr; // nothing but the device can fail from here on
+    std::tie(rowptr, m.pool->colind, m.pool->values) = std::move(a).release();
+    publish(m);
+    set(ctx, rows_of(m), rowptr.data(), nullptr);
+    finish(ctx, m);
+    return m;
+  }
+  /// Rows that lie anywhere in a pool, without duplicates.
+  static matrix take(const context<S>& ctx, index<I> shape, row_segments<T, I, O, S>&& made,
+                     const dynamic_csr_options& options) {
+    matrix m = without_pool(ctx, shape, options);
+    m.state.nnz = made.entries;
+    m.state.used = made.used;
+    m.state.unique = true;
+    m.pool = pool_without_entries(ctx, made.colind.size());
+    m.pool->colind = std::move(made.colind);
+    m.pool->values = std::move(made.values);
+    publish(m);
+    set_rows_at_on<T, I, O, S>(ctx, rows_of(m), made.begins.data(), made.sizes.data(), {});
+    finish(ctx, m);
+    return m;
+  }
+  /// After every row got one segment.
+  static void finish(const context<S>& ctx, matrix& m) {
+    m.state.long_row_count = long_rows(ctx, m.table->sizes.data(), m.state.extent.row, *m.pool);
+    m.segments_max_ = m.state.used > 0 ? 1 : 0;
+  }
+  static matrix make(const context<S>& ctx, index<I> shape, const csr_view<const T, I, O, S>* a,
+                     const dynamic_csr_options& options) {
+    require_shape("dynamic_csr", shape.row, shape.col, 0);
+    if (a != nullptr && a->rowptr().data() == nullptr) a = nullptr; // no rows, no arrays
+    const std::int64_t rows = shape.row, nnz = a == nullptr ? 0 : std::int64_t{a->size()};
+    const std::int64_t taken = a == nullptr ? checked_mul(rows, options.width) : nnz;
+    require_offsets(taken);
+    const bool spread = a != nullptr && options.slack_at_start; // its pool comes with its layout
+    matrix m = without_pool(ctx, shape, options);
     m.state.nnz = nnz;
     m.state.used = taken;
-    m.state.pitch = pitch_for(rows, options);
-    m.table = make_table(ctx, rows, options.segments, m.state.pitch);
-    m.pool = make_pool(ctx, std::min(taken + taken / 4, most_entries));
+    m.pool = make_pool(ctx, spread ? 0 : std::min(taken + taken / 4, most_entries));
     publish(m);
+    if (spread) {
+      set(ctx, rows_of(m), a->rowptr().data(), nullptr);
+      m.state.unique = a->order().unique;
+      dynamic_rows<T, I, O> from = rows_of(m);
+      from.colind = const_cast<I*>(a->colind().data()); // read alone
+      from.values = const_cast<T*>(a->values().data());
+      return laid_out(ctx, m, from, 0, {.slack = true});
+    }
     if (a != nullptr) {
       copy(ctx, m.pool->colind, a->colind().data(), nnz);
       copy(ctx, m.pool->values, a->values().data(), nnz);
@@ -235,25 +294,40 @@ template <class T, class I, class O, space S> struct dynamic_access {
     m.pool = std::move(pool);
     publish(m);
   }
-  static void compact(const context<S>& ctx, matrix& m, std::int64_t capacity) {
+  static void compact(const context<S>& ctx, matrix& m, std::int64_t capacity,
+                      const compact_options& layout = {}) {
+    matrix next = laid_out(ctx, m, rows_of(m), capacity, layout);
+    next.compactions_ = m.compactions_ + 1;
+    m = std::move(next);
+  }
+  /// A copy of m, whose rows `from` shows, with one segment per row.
+  static matrix laid_out(const context<S>& ctx, const matrix& m, const dynamic_rows<T, I, O>& from,
+                         std::int64_t capacity, const compact_options& layout) {
     const std::int64_t rows = m.state.extent.row;
+    const bool plain = !layout.by_length && !layout.slack; // as a csr has them
+    const segment_slack slack = layout.slack ? slack_of(m) : segment_slack{};
+    const O* const sizes = m.table->sizes.data();
     array<O, S> starts(ctx, rows + 1);
-    const std::int64_t taken = place(ctx, m.table->sizes.data(), rows, starts.data());
-    matrix next; // complete before m is touched
+    const std::int64_t taken =
+        plain ? place(ctx, sizes, rows, starts.data())
+              : lay_rows_on<O, S>(ctx, sizes, rows, slack, layout.by_length, starts.data());
+    require_offsets(taken);
+    matrix next;
     next.options_ = m.options_;
     next.state = m.state;
     next.pool = make_pool(ctx, std::max(taken, capacity));
     next.table = make_table(ctx, rows, m.options_.segments, m.state.pitch);
-    gather(ctx, rows_of(m), starts.data(), next.pool->colind.data(), next.pool->values.data(),
-           taken);
-    set(ctx, rows_of(next), starts.data(), m.table->sizes.data());
-    next.state.used = taken;
-    next.state.compact = true;
-    next.state.long_row_count = long_rows(ctx, m.table->sizes.data(), rows, *next.pool);
-    next.segments_max_ = taken > 0 ? 1 : 0;
-    next.compactions_ = m.compactions_ + 1;
     publish(next);
-    m = std::move(next);
+    gather(ctx, from, starts.data(), next.pool->colind.data(), next.pool->values.data(),
+           m.state.nnz);
+    if (plain)
+      set(ctx, rows_of(next), starts.data(), sizes);
+    else
+      set_rows_at_on<T, I, O, S>(ctx, rows_of(next), starts.data(), sizes, slack);
+    next.state.used = taken;
+    next.state.compact = plain;
+    finish(ctx, next);
+    return next;
   }
   /// For a batch that would need `needed` places: more than a third of the pool is free or left
   /// behind: it is compacted. Else it grows by half.
@@ -398,15 +472,18 @@ template <class T, class I, class O, space S> struct dynamic_access {
       gpu::scale_rows<T, I, O>(ctx, rows_of(m), factors);
   }
   static void compact(const context<S>& ctx, matrix& m, const compact_options& options) {
-    if (options.merge && !m.state.unique) {
-      const auto merged = merge_duplicates(ctx, dynamic_to_csr<T, I, O, S>(ctx, m.view()));
-      const auto view = merged.view();
-      matrix other = make(ctx, m.state.extent, &view, m.options_);
-      other.compactions_ = m.compactions_ + 1;
-      m = std::move(other);
-      return;
-    }
-    compact(ctx, m, std::int64_t{0});
+    if (!options.merge || m.state.unique) return compact(ctx, m, std::int64_t{0}, options);
+    dynamic_csr_options plain = m.options_;
+    plain.slack_at_start = false;
+    matrix merged =
+        take(ctx, merge_duplicates(ctx, dynamic_to_csr<T, I, O, S>(ctx, m.view())), plain);
+    merged.options_ = m.options_;
+    merged.compactions_ = m.compactions_;
+    if (options.by_length || options.slack)
+      compact(ctx, merged, std::int64_t{0}, options);
+    else
+      ++merged.compactions_;
+    m = std::move(merged);
   }
 };
 
@@ -415,6 +492,17 @@ dynamic_csr<T, I, O, S> make_dynamic(const context<S>& ctx, index<I> shape,
                                      const csr_view<const T, I, O, S>* a,
                                      const dynamic_csr_options& options) {
   return dynamic_access<T, I, O, S>::make(ctx, shape, a, options);
+}
+template <class T, class I, class O, space S>
+dynamic_csr<T, I, O, S> take_dynamic(const context<S>& ctx, csr<T, I, O, S>&& a,
+                                     const dynamic_csr_options& options) {
+  return dynamic_access<T, I, O, S>::take(ctx, std::move(a), options);
+}
+template <class T, class I, class O, space S>
+dynamic_csr<T, I, O, S> take_segments(const context<S>& ctx, index<I> shape,
+                                      row_segments<T, I, O, S>&& made,
+                                      const dynamic_csr_options& options) {
+  return dynamic_access<T, I, O, S>::take(ctx, shape, std::move(made), options);
 }
 template <class T, class I, class O, space S>
 csr<T, I, O, S> dynamic_to_csr(const context<S>& ctx, dynamic_csr_view<const T, I, O, S> a) {
@@ -516,6 +604,10 @@ std::optional<T> entry(const context<S>& ctx, const dynamic_csr<T, I, O, S>& m, 
   template dynamic_csr<T, I, O, S> make_dynamic<T, I, O, S>(const context<S>&, index<I>,           \
                                                             const csr_view<const T, I, O, S>*,     \
                                                             const dynamic_csr_options&);           \
+  template dynamic_csr<T, I, O, S> take_dynamic<T, I, O, S>(const context<S>&, csr<T, I, O, S>&&,  \
+                                                            const dynamic_csr_options&);           \
+  template dynamic_csr<T, I, O, S> take_segments<T, I, O, S>(                                      \
+      const context<S>&, index<I>, row_segments<T, I, O, S>&&, const dynamic_csr_options&);        \
   template csr<T, I, O, S> dynamic_to_csr<T, I, O, S>(const context<S>&,                           \
                                                       dynamic_csr_view<const T, I, O, S>);         \
   }                                                                                                \
