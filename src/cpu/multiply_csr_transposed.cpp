@@ -1,8 +1,8 @@
 // y = alpha A^T x + beta z on the host, A a CSR or a dynamic CSR as it is.
 #include <lacuna/op/multiply.hpp>
 
+#include "cpu/dynamic_segments.hpp"
 #include "cpu/multiply_transposed.hpp"
-#include <lacuna/format/dynamic_csr.hpp>
 
 namespace lacuna::detail::cpu {
 namespace {
@@ -22,8 +22,8 @@ template <class T, class I, class O> struct plain_rows {
   std::int64_t first_row(int part, int parts) const {
     return cpu::first_row(rowptr, rows(), part, parts);
   }
-  template <class F> void for_each_segment(std::int64_t row, F&& f) const {
-    f(rowptr[row], rowptr[row + 1]);
+  template <class F> void for_each_segment(std::int64_t first, std::int64_t last, F&& f) const {
+    for (std::int64_t row = first; row < last; ++row) f(row, rowptr[row], rowptr[row + 1]);
   }
 };
 
@@ -45,9 +45,15 @@ template <class T, class I, class O> struct segmented_rows {
       before += 1 + a.row_size(row);
     return row;
   }
-  template <class F> void for_each_segment(std::int64_t row, F&& f) const {
-    for (int s = 0; s < a.segment_count(row); ++s)
-      f(a.segment_begin(row, s), a.segment_end(row, s));
+  /// First segments, which mostly follow each other, then the others.
+  template <class F> void for_each_segment(std::int64_t first, std::int64_t last, F&& f) const {
+    for (std::int64_t row = first; row < last; ++row)
+      if (a.segment_count(row) > 0) f(row, a.segment_begin(row, 0), a.segment_end(row, 0));
+    for (std::int64_t row = first; row < last; ++row) {
+      ask_for_segments(a, row + rows_ahead, 1);
+      for (int s = 1; s < a.segment_count(row); ++s)
+        f(row, a.segment_begin(row, s), a.segment_end(row, s));
+    }
   }
 };
 

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "cpu/dense_by_rows.hpp"
+#include "cpu/dynamic_segments.hpp"
 #include "cpu/row_kernels.hpp"
 #include "cpu/rows.hpp"
-#include <lacuna/format/dynamic_csr.hpp>
 
 namespace lacuna::detail::cpu {
 namespace {
@@ -18,40 +18,73 @@ constexpr std::int64_t share_rows = 1024;
 /// Columns of X that are multiplied in one pass over A.
 constexpr std::int64_t block_columns = 64;
 
-/// Calls f(first, last) with shares of the rows.
-template <class T, class I, class O, class F>
-void for_each_row_share(const host_context& ctx, dynamic_csr_view<const T, I, O> a, F&& f) {
+/// Whether the kernels of one column serve, which take x without gaps.
+template <class T, class I, class O> bool is_one_column(const row_arguments<T, I, O>& p) {
+  return p.x_column == 0;
+}
+/// Sums of a segment: as the kernels of whole rows form them.
+template <class T, class I, class O>
+void sum_segment(const row_kernels<T, I, O>& kernels, const row_arguments<T, I, O>& p,
+                 std::int64_t begin, std::int64_t end, T* sums) {
+  if (is_one_column(p)) {
+    sums[0] = kernels.piece(p, begin, end);
+    return;
+  }
+  T more[block_columns];
+  kernels.dense_piece(p, begin, std::min(begin + piece_entries, end), sums);
+  for (std::int64_t k = begin + piece_entries; k < end; k += piece_entries) {
+    kernels.dense_piece(p, k, std::min(k + piece_entries, end), more);
+    for (std::int64_t j = 0; j < p.columns; ++j) sums[j] += more[j];
+  }
+}
+/// Whether a row's first segment ends where the next row's begins, as in a CSR.
+template <class T, class I, class O>
+bool is_followed(const dynamic_csr_view<const T, I, O>& a, std::int64_t row) {
+  return row + 1 < a.extent.row && a.end[row] == a.begin[row + 1] &&
+         (a.counts[row] > 0 || a.begin[row] == a.end[row]);
+}
+/// Up to block_columns columns. First segments of rows that follow each other are multiplied as a
+/// CSR's, which most are until the matrix has been rewritten; then further segments are added. A
+/// row's sum does not depend on its neighbours.
+template <class T, class I, class O>
+void multiply_rows(const row_arguments<T, I, O>& p, const dynamic_csr_view<const T, I, O>& a,
+                   std::int64_t first, std::int64_t last) {
+  const auto& kernels = best_row_kernels<T, I, O>();
+  const bool one = is_one_column(p);
+  const bool runs = !one || (p.y_row == 1 && (p.beta == T{0} || p.z_row == 1));
+  T sums[block_columns], more[block_columns];
+  for (std::int64_t row = first; row < last; ++row) {
+    std::int64_t end = row;
+    while (runs && end < last && is_followed(a, end)) ++end;
+    if (end > row) (one ? kernels.rows : kernels.dense_rows)(p, row, end);
+    if (end == last) break;
+    row = end;
+    if (a.segment_count(row) == 0)
+      std::fill_n(sums, p.columns, T{0});
+    else
+      sum_segment(kernels, p, a.segment_begin(row, 0), a.segment_end(row, 0), sums);
+    for (std::int64_t j = 0; j < p.columns; ++j) store_sum(p, row, j, sums[j]);
+  }
+  for (std::int64_t row = first; row < last; ++row) {
+    ask_for_segments(a, row + rows_ahead, 1);
+    const int count = a.segment_count(row);
+    if (count < 2) continue;
+    sum_segment(kernels, p, a.segment_begin(row, 1), a.segment_end(row, 1), sums);
+    for (int s = 2; s < count; ++s) {
+      sum_segment(kernels, p, a.segment_begin(row, s), a.segment_end(row, s), more);
+      for (std::int64_t j = 0; j < p.columns; ++j) sums[j] += more[j];
+    }
+    for (std::int64_t j = 0; j < p.columns; ++j)
+      p.y[row * p.y_row + j * p.y_column] += p.alpha * sums[j];
+  }
+}
+template <class T, class I, class O>
+void multiply_rows(const host_context& ctx, const row_arguments<T, I, O>& p,
+                   const dynamic_csr_view<const T, I, O>& a) {
   const std::int64_t rows = a.extent.row;
   const auto shares = static_cast<int>((rows + share_rows - 1) / share_rows);
   for_each_dynamic(part_count(ctx, rows + a.nnz, entry_grain), shares, [&](int share) {
-    f(share * share_rows, std::min(rows, (share + 1) * share_rows));
-  });
-}
-/// Calls f(begin, end) with pieces of a row's segments, in order.
-template <class T, class I, class O, class F>
-void for_each_piece(dynamic_csr_view<const T, I, O> a, std::int64_t row, F&& f) {
-  for (int s = 0; s < a.segment_count(row); ++s) {
-    const std::int64_t end = a.segment_end(row, s);
-    for (std::int64_t k = a.segment_begin(row, s); k < end; k += piece_entries)
-      f(k, std::min(k + piece_entries, end));
-  }
-}
-
-/// Up to block_columns columns of a row-major X.
-template <class T, class I, class O>
-void multiply_block(const host_context& ctx, const row_arguments<T, I, O>& p,
-                    dynamic_csr_view<const T, I, O> a) {
-  const auto& kernels = best_row_kernels<T, I, O>();
-  for_each_row_share(ctx, a, [&](std::int64_t first, std::int64_t last) {
-    T sums[block_columns], more[block_columns];
-    for (std::int64_t row = first; row < last; ++row) {
-      std::fill_n(sums, p.columns, T{0});
-      for_each_piece(a, row, [&](std::int64_t begin, std::int64_t end) {
-        kernels.dense_piece(p, begin, end, more);
-        for (std::int64_t j = 0; j < p.columns; ++j) sums[j] += more[j];
-      });
-      for (std::int64_t j = 0; j < p.columns; ++j) store_sum(p, row, j, sums[j]);
-    }
+    multiply_rows(p, a, share * share_rows, std::min(rows, (share + 1) * share_rows));
   });
 }
 template <class T, class I, class O>
@@ -63,7 +96,7 @@ void multiply_several(const host_context& ctx, T alpha, dynamic_csr_view<const T
     x = dense_view<const T>(by_rows.data(), x.shape());
   }
   for (std::int64_t j = 0; j < y.shape().col; j += block_columns) {
-    row_arguments<T, I, O> p{nullptr, a.colind, a.values, x.data() + j, nullptr, nullptr, alpha,
+    row_arguments<T, I, O> p{a.begin, a.colind, a.values, x.data() + j, nullptr, nullptr, alpha,
                              beta};
     p.columns = std::min(block_columns, y.shape().col - j);
     p.x_row = x.row_stride(), p.x_column = 1;
@@ -71,7 +104,7 @@ void multiply_several(const host_context& ctx, T alpha, dynamic_csr_view<const T
     p.y = y.data() + j * p.y_column;
     p.z_row = z.row_stride(), p.z_column = z.col_stride();
     if (beta != T{0}) p.z = z.data() + j * p.z_column;
-    multiply_block(ctx, p, a);
+    multiply_rows(ctx, p, a);
   }
 }
 
@@ -87,20 +120,11 @@ void multiply_format(const host_context& ctx, T alpha, dynamic_csr_view<const T,
   // x with gaps is copied: the kernels want it without.
   array<T> x_copy(ctx, x.row_stride() == 1 ? 0 : x.shape().row);
   for (std::int64_t i = 0; i < x_copy.size(); ++i) x_copy[i] = x(i, 0);
-  row_arguments<T, I, O> p{};
-  p.colind = a.colind;
-  p.values = a.values;
-  p.x = x_copy.empty() ? x.data() : x_copy.data();
-  const auto& kernels = best_row_kernels<T, I, O>();
-  for_each_row_share(ctx, a, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) {
-      T sum{0};
-      for_each_piece(a, row, [&](std::int64_t begin, std::int64_t end) {
-        sum += kernels.piece(p, begin, end);
-      });
-      y(row, 0) = beta == T{0} ? alpha * sum : alpha * sum + beta * z(row, 0);
-    }
-  });
+  row_arguments<T, I, O> p{a.begin, a.colind, a.values, x.data(), z.data(), y.data(), alpha, beta};
+  if (!x_copy.empty()) p.x = x_copy.data();
+  p.y_row = y.row_stride();
+  p.z_row = z.row_stride();
+  multiply_rows(ctx, p, a);
 }
 
 template <class T, class I, class O>

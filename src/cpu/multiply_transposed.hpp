@@ -5,8 +5,9 @@
 // The windows cover the columns a thread's rows touch. Where they are long, fewer threads work, so
 // that zeroing and adding windows never costs more than the multiplication itself.
 //
-// Rows: rows(), columns(), entries(), first_row(part, parts), for_each_segment(row, f(begin, end)),
-// colind, values, sorted: whether columns ascend in every segment.
+// Rows: rows(), columns(), entries(), first_row(part, parts),
+// for_each_segment(first, last, f(row, begin, end)), colind, values, sorted: whether columns ascend
+// in every segment.
 #pragma once
 
 #include <vector>
@@ -27,12 +28,12 @@ template <class Rows> void find_columns(const Rows& a, column_window& w) {
   w.first_column = a.sorted ? a.columns() : 0;
   w.last_column = a.sorted ? 0 : a.columns();
   if (!a.sorted) return;
-  for (std::int64_t row = w.first_row; row < w.last_row; ++row)
-    a.for_each_segment(row, [&](std::int64_t begin, std::int64_t end) {
-      if (begin == end) return;
-      w.first_column = std::min<std::int64_t>(w.first_column, a.colind[begin]);
-      w.last_column = std::max<std::int64_t>(w.last_column, a.colind[end - 1] + 1);
-    });
+  const auto widen = [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    if (begin == end) return;
+    w.first_column = std::min<std::int64_t>(w.first_column, a.colind[begin]);
+    w.last_column = std::max<std::int64_t>(w.last_column, a.colind[end - 1] + 1);
+  };
+  a.for_each_segment(w.first_row, w.last_row, widen);
   w.first_column = std::min(w.first_column, w.last_column);
 }
 
@@ -68,10 +69,11 @@ void multiply_transposed(const host_context& ctx, T alpha, const Rows& a, vector
     T* const mine = sums.data() + w.place - w.first_column;
     const auto* const colind = a.colind;
     const T* const values = a.values;
-    for (std::int64_t row = w.first_row; row < w.last_row; ++row)
-      a.for_each_segment(row, [&](std::int64_t begin, std::int64_t last) {
-        for (std::int64_t k = begin; k < last; ++k) mine[colind[k]] += values[k] * x[row];
-      });
+    const auto scatter = [&](std::int64_t row, std::int64_t begin, std::int64_t last) {
+      const T factor = x[row];
+      for (std::int64_t k = begin; k < last; ++k) mine[colind[k]] += values[k] * factor;
+    };
+    a.for_each_segment(w.first_row, w.last_row, scatter);
   });
   for_each_range(ctx, y.size(), entry_grain, [&](std::int64_t first, std::int64_t last) {
     constexpr std::int64_t block = 2048; // stays in L1 while windows are added

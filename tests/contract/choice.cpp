@@ -102,8 +102,8 @@ TEST(AdviseCompaction, PaysMoreTheMoreIsInTheWay) {
     for (int segments = 1; segments <= 4; ++segments) {
       const auto advice = advise((10 << 20) * std::int64_t{segments}, segments, false, 100);
       EXPECT_GT(advice.slowdown, slowdown);
-      EXPECT_LT(advice.slowdown, 4);
-      EXPECT_LT(advice.repaid_after, repaid);
+      EXPECT_LT(advice.slowdown, 10);
+      EXPECT_LE(advice.repaid_after, repaid);
       EXPECT_EQ(advice.pays, 100 >= advice.repaid_after);
       EXPECT_NE(advice.reason.find("times that of the compact matrix"), std::string::npos);
       slowdown = advice.slowdown;

@@ -22,24 +22,21 @@ template <class C> dynamic_of<C> segmented(const triplets& t) {
   return m;
 }
 
-/// Y = 2 A X - Z, X, Y and Z in any layout, with gaps.
+/// Y = 2 A X - Y, with gaps.
 template <class C>
 void expect_several(const dynamic_of<C>& m, const csr<typename C::value, typename C::index,
                                                       typename C::offset>& host,
-                    std::int64_t vectors) {
+                    std::int64_t vectors, layout x_layout, layout y_layout) {
   using T = typename C::value;
   const auto [rows, cols] = host.shape();
   const dense_block<T> x({cols, vectors}, 1), z({rows, vectors}, 2);
   const auto want = expected_product(2, host, false, x, -1, &z);
-  for (const auto& [x_layout, y_layout] : {std::pair{layout::row_major, layout::column_major},
-                                           {layout::column_major, layout::row_major}}) {
-    SCOPED_TRACE(std::to_string(vectors) + " vectors, " + describe(x_layout, y_layout, 1));
-    const auto x_put = x.put(C::context(), x_layout, 1);
-    auto y = z.put(C::context(), y_layout, 2);
-    multiply(C::context(), scaled(2, m), x_put.view(), scaled(-1, y.view()), y.view());
-    EXPECT_TRUE(within(y.elements(), want));
-    EXPECT_TRUE(y.gaps_untouched());
-  }
+  SCOPED_TRACE(std::to_string(vectors) + " vectors, " + describe(x_layout, y_layout, 1));
+  const auto x_put = x.put(C::context(), x_layout, 1);
+  auto y = z.put(C::context(), y_layout, 2);
+  multiply(C::context(), scaled(2, m), x_put.view(), scaled(-1, y.view()), y.view());
+  EXPECT_TRUE(within(y.elements(), want));
+  EXPECT_TRUE(y.gaps_untouched());
 }
 
 template <class C> class DynamicOperand : public engine_test<C> {};
@@ -58,8 +55,11 @@ TYPED_TEST(DynamicOperand, MultipliesTransposedAndSeveralVectors) {
     auto y = TypeParam::put(z);
     multiply(ctx, transposed(scaled(-1.5, m)), TypeParam::put(x), scaled(0.25, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, host, true, x, 0.25, z)));
-    constexpr std::int64_t vectors[] = {2, 8, 13, 40};
-    expect_several<TypeParam>(m, host, vectors[count++ % 4]);
+    constexpr std::int64_t vectors[] = {2, 5, 9};
+    const bool by_rows = count % 2 == 0;
+    expect_several<TypeParam>(m, host, vectors[count++ % 3],
+                              by_rows ? layout::row_major : layout::column_major,
+                              by_rows ? layout::column_major : layout::row_major);
 
     compact(ctx, m, {.by_length = true});
     check(ctx, m);
@@ -82,7 +82,10 @@ TYPED_TEST(DynamicOperand, MultipliesLongRowsWithSeveralVectors) {
   }
   const auto host = TypeParam::host_csr(t);
   auto m = segmented<TypeParam>(t);
-  for (const std::int64_t vectors : {3, 7, 16, 33}) expect_several<TypeParam>(m, host, vectors);
+  for (const std::int64_t vectors : {3, 7, 16, 65}) {
+    expect_several<TypeParam>(m, host, vectors, layout::row_major, layout::row_major);
+    expect_several<TypeParam>(m, host, vectors, layout::column_major, layout::column_major);
+  }
 }
 
 /// The product is the matrix; with either method, with pools of either kind of rows.
@@ -142,7 +145,7 @@ TYPED_TEST(DynamicOperandFew, IsAddedMultipliedAndTransposed) {
       EXPECT_TRUE(same_matrix(c, copy_to(on_host, transpose(ctx, to_csr(on_host, want)))));
       EXPECT_TRUE(same_matrix(transpose(ctx, m),
                               copy_to(on_host, transpose(ctx, to_csr(ctx, m)))));
-      if (product_count(t, exchanged(t)) > 200'000) continue;
+      if (product_count(t, exchanged(t)) > 50'000) continue;
       const auto square = copy_to(on_host, multiply(ctx, a, transposed(a)));
       EXPECT_TRUE(same_matrix(multiply(ctx, m, transposed(m)), square));
       multiply(ctx, a, transposed(view), c);
@@ -180,7 +183,8 @@ TYPED_TEST(DynamicOperand, LiesByLengthOrApart) {
     if (t.rows > 0 && t.cols > 0) { // the first batch goes in place
       const std::int64_t used = m.used();
       triplets batch{"batch", t.rows, t.cols, {}, {}, {}};
-      for (std::int64_t row = 0; row < t.rows; ++row) batch.add(row, row % t.cols, 1);
+      for (std::int64_t row = 0; row < t.rows; ++row) // longer ones have no slack
+        if (host.rowptr()[row + 1] - host.rowptr()[row] < 1000) batch.add(row, row % t.cols, 1);
       const auto put = TypeParam::put_coo(batch);
       insert(ctx, m, put.view());
       EXPECT_EQ(m.used(), used);
