@@ -199,8 +199,7 @@ private:
     numeric(
         "y = A x, after that", product_bytes(1), [&] { multiply(ctx_, m, x_on_engine_, y); },
         [&] {
-          return error_of(y,
-                          reference::multiply<T, index_t, offset_t>(now.view(), view(x_)));
+          return error_of(y, reference::multiply<T, index_t, offset_t>(now.view(), view(x_)));
         });
   }
 

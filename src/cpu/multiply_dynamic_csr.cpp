@@ -96,8 +96,8 @@ void multiply_several(const host_context& ctx, T alpha, dynamic_csr_view<const T
     x = dense_view<const T>(by_rows.data(), x.shape());
   }
   for (std::int64_t j = 0; j < y.shape().col; j += block_columns) {
-    row_arguments<T, I, O> p{a.begin, a.colind, a.values, x.data() + j, nullptr, nullptr, alpha,
-                             beta};
+    row_arguments<T, I, O> p{a.begin, a.colind, a.values, x.data() + j,
+                             nullptr, nullptr,  alpha,    beta};
     p.columns = std::min(block_columns, y.shape().col - j);
     p.x_row = x.row_stride(), p.x_column = 1;
     p.y_row = y.row_stride(), p.y_column = y.col_stride();

@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(block_threads)
   T sum{0};
   const int count = p.a.segment_count(row);
   for (int s = 0; s < count; ++s)
-    sum += p.sum_of(p.a.segment_begin(row, s) + entry, p.a.segment_end(row, s), entry_lanes,
-                    column);
+    sum +=
+        p.sum_of(p.a.segment_begin(row, s) + entry, p.a.segment_end(row, s), entry_lanes, column);
   const unsigned group = (0xffffffffu >> (32 - lanes)) << (threadIdx.x % 32 / lanes * lanes);
 #pragma unroll
   for (int step = lanes / 2; step >= vector_lanes; step /= 2)
@@ -64,7 +64,8 @@ __global__ void __launch_bounds__(block_threads)
 /// Blocks that share a long row: each has a part of every segment.
 constexpr int long_dense_parts = 16;
 
-/// blockIdx.z counts blocks of vector_lanes vectors. Of partial, those of a row's part lie together.
+/// blockIdx.z counts blocks of vector_lanes vectors. Of partial, those of a row's part lie
+/// together.
 template <int vector_lanes, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     sum_long_rows_dense(const dynamic_dense_product<T, I, O> p, T* partial) {
@@ -94,15 +95,13 @@ __global__ void __launch_bounds__(block_threads)
         sums[thread];
 }
 template <int vector_lanes, class T, class I, class O>
-void multiply_long_rows_dense(const device_context& ctx,
-                              const dynamic_dense_product<T, I, O>& p) {
+void multiply_long_rows_dense(const device_context& ctx, const dynamic_dense_product<T, I, O>& p) {
   const std::int64_t rows = p.a.long_row_count;
   array<T, space::device> partial(ctx, checked_mul(rows * long_dense_parts, p.vectors));
   T* const sums = partial.data();
   const auto blocks = static_cast<unsigned>((p.vectors + vector_lanes - 1) / vector_lanes);
-  sum_long_rows_dense<vector_lanes>
-      <<<dim3(static_cast<unsigned>(rows), long_dense_parts, blocks), block_threads, 0,
-         ctx.stream()>>>(p, sums);
+  sum_long_rows_dense<vector_lanes><<<dim3(static_cast<unsigned>(rows), long_dense_parts, blocks),
+                                      block_threads, 0, ctx.stream()>>>(p, sums);
   check_launch("sum_long_rows_dense");
   // A row may be listed twice, and Z may be Y: all is read before any is written.
   for_each(ctx, rows * p.vectors, "sum_long_rows_dense", [=] __device__(std::int64_t i) {

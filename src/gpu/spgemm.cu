@@ -152,10 +152,9 @@ csr<T, I, OC, space::device> multiply_by_sorting(const device_context& ctx, T al
 
 /// The same, but rows stay where they were made.
 template <class OC, class T, class I, class O>
-row_segments<T, I, OC, space::device> multiply_to_segments(const device_context& ctx, T alpha,
-                                                           device_csr<T, I, O> a,
-                                                           device_csr<T, I, O> b,
-                                                           const spgemm_options& options) {
+row_segments<T, I, OC, space::device>
+multiply_to_segments(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                     device_csr<T, I, O> b, const spgemm_options& options) {
   const spgemm_factors<I, O> f = factors_of(a, b);
   stage_clock clock(ctx, options.report);
   expanded_rows<T, I, O> made(ctx, f, {alpha, a.values().data(), b.values().data(), false},

@@ -284,9 +284,9 @@ typename expanded_rows<T, I, O>::joined_pool expanded_rows<T, I, O>::join() {
     result.used += p.used;
   }
   const auto moved = copy_to(ctx_, std::as_const(moves).view());
-  for_each(ctx_, f_.rows, "move_begins",
-           move_begins{moved.data(), static_cast<int>(pools_.size()), begins_.data(),
-                       sizes_.data()});
+  for_each(
+      ctx_, f_.rows, "move_begins",
+      move_begins{moved.data(), static_cast<int>(pools_.size()), begins_.data(), sizes_.data()});
   pools_.clear();
   return result;
 }

@@ -22,8 +22,8 @@ namespace cpu {
 /// Where rows begin that lie one after the other, each with its slack behind it; shortest: in the
 /// order of their sizes, else of their numbers. Returns the places they take. Device: waits.
 template <class O>
-std::int64_t lay_rows(const host_context& ctx, const O* sizes, std::int64_t rows, segment_slack slack,
-                       bool shortest_first, O* begins);
+std::int64_t lay_rows(const host_context& ctx, const O* sizes, std::int64_t rows,
+                      segment_slack slack, bool shortest_first, O* begins);
 /// Row i is one segment of sizes[i] entries from begins[i] on, with its slack behind it.
 template <class T, class I, class O>
 void set_rows_at(const host_context& ctx, const dynamic_rows<T, I, O>& m, const O* begins,
@@ -33,12 +33,13 @@ namespace gpu {
 /// Where rows begin that lie one after the other, each with its slack behind it; shortest: in the
 /// order of their sizes, else of their numbers. Returns the places they take. Device: waits.
 template <class O>
-LACUNA_GPU_EXPORT std::int64_t lay_rows(const device_context& ctx, const O* sizes, std::int64_t rows, segment_slack slack,
-                       bool shortest_first, O* begins);
+LACUNA_GPU_EXPORT std::int64_t lay_rows(const device_context& ctx, const O* sizes,
+                                        std::int64_t rows, segment_slack slack, bool shortest_first,
+                                        O* begins);
 /// Row i is one segment of sizes[i] entries from begins[i] on, with its slack behind it.
 template <class T, class I, class O>
-LACUNA_GPU_EXPORT void set_rows_at(const device_context& ctx, const dynamic_rows<T, I, O>& m, const O* begins,
-                 const O* sizes, segment_slack slack);
+LACUNA_GPU_EXPORT void set_rows_at(const device_context& ctx, const dynamic_rows<T, I, O>& m,
+                                   const O* begins, const O* sizes, segment_slack slack);
 } // namespace gpu
 
 template <class O, space S>

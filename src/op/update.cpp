@@ -606,8 +606,9 @@ std::optional<T> entry(const context<S>& ctx, const dynamic_csr<T, I, O, S>& m, 
                                                             const dynamic_csr_options&);           \
   template dynamic_csr<T, I, O, S> take_dynamic<T, I, O, S>(const context<S>&, csr<T, I, O, S>&&,  \
                                                             const dynamic_csr_options&);           \
-  template dynamic_csr<T, I, O, S> take_segments<T, I, O, S>(                                      \
-      const context<S>&, index<I>, row_segments<T, I, O, S>&&, const dynamic_csr_options&);        \
+  template dynamic_csr<T, I, O, S> take_segments<T, I, O, S>(const context<S>&, index<I>,          \
+                                                             row_segments<T, I, O, S>&&,           \
+                                                             const dynamic_csr_options&);          \
   template csr<T, I, O, S> dynamic_to_csr<T, I, O, S>(const context<S>&,                           \
                                                       dynamic_csr_view<const T, I, O, S>);         \
   }                                                                                                \

@@ -142,9 +142,8 @@ private:
                     "be made anew for each",
                     hints_.updates));
     // As it is when a batch has hit every row.
-    const auto advice =
-        advise_compaction(machine_, {f_.rows, f_.entries, 2 * f_.entries, 2, false}, w_,
-                          hints_.multiplies / hints_.updates);
+    const auto advice = advise_compaction(machine_, {f_.rows, f_.entries, 2 * f_.entries, 2, false},
+                                          w_, hints_.multiplies / hints_.updates);
     if (f_.entries > 0)
       say(fmt::format("once every row has a second segment {} between batches: compact() {} then",
                       advice.reason, advice.pays ? "pays" : "does not pay"));

@@ -7,8 +7,8 @@ namespace lacuna::test {
 namespace {
 
 template <class C>
-using dynamic_of = dynamic_csr<typename C::value, typename C::index, typename C::offset,
-                               C::memory_space>;
+using dynamic_of =
+    dynamic_csr<typename C::value, typename C::index, typename C::offset, C::memory_space>;
 
 /// In three batches without looking: rows in several segments.
 template <class C> dynamic_of<C> segmented(const triplets& t) {
@@ -24,8 +24,8 @@ template <class C> dynamic_of<C> segmented(const triplets& t) {
 
 /// Y = 2 A X - Y, with gaps.
 template <class C>
-void expect_several(const dynamic_of<C>& m, const csr<typename C::value, typename C::index,
-                                                      typename C::offset>& host,
+void expect_several(const dynamic_of<C>& m,
+                    const csr<typename C::value, typename C::index, typename C::offset>& host,
                     std::int64_t vectors, layout x_layout, layout y_layout) {
   using T = typename C::value;
   const auto [rows, cols] = host.shape();
@@ -56,10 +56,11 @@ TYPED_TEST(DynamicOperand, MultipliesTransposedAndSeveralVectors) {
     multiply(ctx, transposed(scaled(-1.5, m)), TypeParam::put(x), scaled(0.25, y), y);
     EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, host, true, x, 0.25, z)));
     constexpr std::int64_t vectors[] = {2, 5, 9};
-    const bool by_rows = count % 2 == 0;
-    expect_several<TypeParam>(m, host, vectors[count++ % 3],
-                              by_rows ? layout::row_major : layout::column_major,
-                              by_rows ? layout::column_major : layout::row_major);
+    const bool by_rows = count++ % 2 == 0;
+    if (t.size() <= 20'000) // the reference takes its time
+      expect_several<TypeParam>(m, host, vectors[count % 3],
+                                by_rows ? layout::row_major : layout::column_major,
+                                by_rows ? layout::column_major : layout::row_major);
 
     compact(ctx, m, {.by_length = true});
     check(ctx, m);
@@ -110,9 +111,8 @@ TYPED_TEST(DynamicOperand, IsTheResultOfSparseProducts) {
       const auto put = TypeParam::put_coo(batch);
       insert(ctx, m, put.view());
       check(ctx, m);
-      EXPECT_TRUE(same_matrix(to_csr(ctx, m),
-                              copy_to(default_context<space::host>(),
-                                      add(ctx, want, to_csr(ctx, put)))));
+      EXPECT_TRUE(same_matrix(to_csr(ctx, m), copy_to(default_context<space::host>(),
+                                                      add(ctx, want, to_csr(ctx, put)))));
     }
   };
   for (const char* name : {"stencil 40 x 40", "arrow", "rows of 0 to 70", "power law"}) {
@@ -128,6 +128,7 @@ TYPED_TEST(DynamicOperandFew, IsAddedMultipliedAndTransposed) {
   const auto& on_host = default_context<space::host>();
   const with_values exact(value_kind::integers);
   TypeParam::for_each_matrix([&](const triplets& t) {
+    if (t.size() > 50'000) return;
     const auto a = TypeParam::put_csr(t);
     auto m = segmented<TypeParam>(t);
     for (const bool compacted : {false, true}) {
@@ -142,16 +143,14 @@ TYPED_TEST(DynamicOperandFew, IsAddedMultipliedAndTransposed) {
           TypeParam::memory_space>
           c;
       add(ctx, transposed(m), scaled(2, transposed(a)), c);
-      EXPECT_TRUE(same_matrix(c, copy_to(on_host, transpose(ctx, to_csr(on_host, want)))));
-      EXPECT_TRUE(same_matrix(transpose(ctx, m),
-                              copy_to(on_host, transpose(ctx, to_csr(ctx, m)))));
+      EXPECT_TRUE(same_matrix(c, transpose(on_host, want)));
+      EXPECT_TRUE(same_matrix(transpose(ctx, m), copy_to(on_host, transpose(ctx, to_csr(ctx, m)))));
       if (product_count(t, exchanged(t)) > 50'000) continue;
       const auto square = copy_to(on_host, multiply(ctx, a, transposed(a)));
       EXPECT_TRUE(same_matrix(multiply(ctx, m, transposed(m)), square));
       multiply(ctx, a, transposed(view), c);
       EXPECT_TRUE(same_matrix(c, square));
-      EXPECT_EQ(estimate(ctx, m, transposed(m)).products,
-                estimate(ctx, a, transposed(a)).products);
+      EXPECT_EQ(estimate(ctx, m, transposed(m)).products, estimate(ctx, a, transposed(a)).products);
     }
   });
 }

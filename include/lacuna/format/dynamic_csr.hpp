@@ -274,10 +274,9 @@ LACUNA_EXPORT void multiply_format(const host_context& ctx, T alpha,
                                    dense_view<const T> z, dense_view<T> y);
 /// y = alpha A^T x + beta z, as multiply_csr_transposed: the bits depend on the number of threads.
 template <class T, class I, class O>
-LACUNA_EXPORT void multiply_transposed_rows(const host_context& ctx, T alpha,
-                                            dynamic_csr_view<const T, I, O> a,
-                                            vector_view<const T> x, T beta, vector_view<const T> z,
-                                            vector_view<T> y);
+LACUNA_EXPORT void
+multiply_transposed_rows(const host_context& ctx, T alpha, dynamic_csr_view<const T, I, O> a,
+                         vector_view<const T> x, T beta, vector_view<const T> z, vector_view<T> y);
 template <class T, class I, class O>
 LACUNA_EXPORT void check_dynamic(const host_context& ctx, dynamic_csr_view<const T, I, O> a);
 } // namespace detail::cpu

@@ -313,8 +313,8 @@ inline constexpr bool are_of = (std::is_same_v<typename Operand::scalar_type, T>
 
 /// csr, csc and dynamic_csr, scaled or transposed or not; other formats made for products are none.
 template <class... Operand>
-inline constexpr bool are_compressed =
-    ((!is_product_format<decltype(Operand::a)> || is_row_format<decltype(Operand::a)>)&&...);
+inline constexpr bool are_compressed = ((!is_product_format<decltype(Operand::a)> ||
+                                         is_row_format<decltype(Operand::a)>)&&...);
 template <class... Operand> constexpr void require_compressed() {
   static_assert(are_compressed<Operand...>,
                 "lacuna: this operation takes csr, csc and dynamic_csr matrices; use to_csr");

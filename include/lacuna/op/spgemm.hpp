@@ -9,7 +9,8 @@
 //
 // A result of the caller's is a csr or a csc (spgemm_phases.hpp, also for products in phases).
 //
-// A dynamic_csr that is not compact is copied as a csr first. One as the result: spgemm_dynamic.hpp.
+// A dynamic_csr that is not compact is copied as a csr first. One as the result:
+// spgemm_dynamic.hpp.
 //
 // After Parger et al. (spECK, 2020): a light analysis of the rows picks an accumulator for each;
 // or, if options.method says so, after King et al. (2016): rows are expanded and sorted. Every
@@ -124,7 +125,8 @@ auto multiply_sparse(const context<S>& ctx, const A& a, const B& b, const spgemm
     const csr_rows_of left(ctx, a_op);
     const csr_rows_of right(ctx, b_op);
     return multiply_sparse<OC>(ctx, left.operand(), right.operand(), options, pattern);
-  } else if constexpr (fit && !are_alike<Op, Other>) { // the narrower one is copied into wider types
+  } else if constexpr (fit &&
+                       !are_alike<Op, Other>) { // the narrower one is copied into wider types
     const widened<Op, Other> left(ctx, a_op);
     const widened<Other, Op> right(ctx, b_op);
     return multiply_sparse<OC>(ctx, left.operand(), right.operand(), options, pattern);

@@ -24,8 +24,8 @@ multiply_dynamic(const context<S>& ctx, T alpha, csr_view<const T, I, O, S> a,
                  const dynamic_csr_options& options);
 } // namespace detail
 
-/// Throws as multiply(ctx, a, b) does, and bad_input if m's pitch is too small for C's rows: m is as
-/// it was. Snapshots of m stay what they are.
+/// Throws as multiply(ctx, a, b) does, and bad_input if m's pitch is too small for C's rows: m is
+/// as it was. Snapshots of m stay what they are.
 template <class T, class I, class O, space S, class A, class B>
   requires(detail::are_sparse<A, B>)
 void multiply(const context<S>& ctx, const A& a, const B& b, dynamic_csr<T, I, O, S>& m,

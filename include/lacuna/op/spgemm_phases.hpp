@@ -306,8 +306,8 @@ void multiply_fill(const context<S>& ctx, const operation_info_t& info, const A&
                    C&& c) {
   const detail::csr_rows_of left(ctx, detail::operand(a));
   const detail::csr_rows_of right(ctx, detail::operand(b));
-  detail::fill_product(ctx, "multiply_fill", info, left.operand(), right.operand(), std::forward<C>(c),
-                       detail::product_part::all);
+  detail::fill_product(ctx, "multiply_fill", info, left.operand(), right.operand(),
+                       std::forward<C>(c), detail::product_part::all);
 }
 template <class A, class B, class C>
   requires(detail::are_sparse<A, B>)
@@ -323,8 +323,8 @@ void multiply_refill(const context<S>& ctx, const operation_info_t& info, const 
                      C&& c) {
   const detail::csr_rows_of left(ctx, detail::operand(a));
   const detail::csr_rows_of right(ctx, detail::operand(b));
-  detail::fill_product(ctx, "multiply_refill", info, left.operand(), right.operand(), std::forward<C>(c),
-                       detail::product_part::values);
+  detail::fill_product(ctx, "multiply_refill", info, left.operand(), right.operand(),
+                       std::forward<C>(c), detail::product_part::values);
 }
 template <class A, class B, class C>
   requires(detail::are_sparse<A, B>)
@@ -350,8 +350,8 @@ void multiply_symbolic_fill(const context<S>& ctx, const operation_info_t& info,
                             const B& b, C&& c) {
   const detail::csr_rows_of left(ctx, detail::operand(a));
   const detail::csr_rows_of right(ctx, detail::operand(b));
-  detail::fill_product(ctx, "multiply_symbolic_fill", info, left.operand(), right.operand(), std::forward<C>(c),
-                       detail::product_part::pattern);
+  detail::fill_product(ctx, "multiply_symbolic_fill", info, left.operand(), right.operand(),
+                       std::forward<C>(c), detail::product_part::pattern);
 }
 template <class A, class B, class C>
   requires(detail::are_sparse<A, B>)

@@ -35,10 +35,9 @@ LACUNA_EXPORT compaction_advice advise_compaction(const spmv_machine& machine,
 template <class T, class I, class O, space S>
 compaction_advice advise_compaction(const context<S>& ctx, const dynamic_csr<T, I, O, S>& m,
                                     double multiplies) {
-  return advise_compaction(
-      machine_of(ctx),
-      {m.shape().row, m.size(), m.used(), m.segments_max(), m.is_compact()},
-      {sizeof(T), sizeof(I), sizeof(O)}, multiplies);
+  return advise_compaction(machine_of(ctx),
+                           {m.shape().row, m.size(), m.used(), m.segments_max(), m.is_compact()},
+                           {sizeof(T), sizeof(I), sizeof(O)}, multiplies);
 }
 
 } // namespace lacuna
