@@ -44,6 +44,7 @@ public:
     products();
     several_vectors();
     matrices();
+    changes();
     if constexpr (S == space::host) reordering();
     vectors();
     return times_;
@@ -169,6 +170,37 @@ private:
         "C = A Aᵀ", 0, [&] { c = multiply(ctx_, a_, transposed(a_)); },
         [&] { return verify_product(ctx_, 1, a_, transposed(a_), c).worst; });
     log_.remark(human_count(c.size()) + " entries");
+  }
+
+  /// Entries go into the matrix where it is: as many as 1 in 500 that it has.
+  void changes() {
+    const auto [rows, cols] = a_.shape();
+    if (rows == 0 || cols == 0) return;
+    coo<T> batch(host_, {rows, cols}, a_.size() / 500 + 1);
+    std::mt19937_64 random(7);
+    for (std::int64_t k = 0; k < batch.size(); ++k) {
+      batch.rowind()[k] = static_cast<index_t>(random() % static_cast<std::uint64_t>(rows));
+      batch.colind()[k] = static_cast<index_t>(random() % static_cast<std::uint64_t>(cols));
+    }
+    fill_vector(batch.values(), 8);
+    const auto entries = copy_to(ctx_, batch);
+    auto m = to_dynamic_csr(ctx_, a_);
+    exact(
+        "A += E, in place", 0, [&] { insert(ctx_, m, entries); },
+        [&] {
+          const auto sum = reference::add<T>(
+              1, reference::entries<T, index_t, offset_t>(host_a_.view()), 1, entries_of(entries));
+          return entries_of(to_csr(ctx_, m)) == sum;
+        });
+    log_.remark(fmt::format("{} entries, {} of them new", human_count(batch.size()),
+                            human_count(m.size() - a_.size())));
+    const auto now = copy_to(host_, to_csr(ctx_, m));
+    array<T, S> y(ctx_, rows);
+    numeric(
+        "y = A x, after that", product_bytes(1), [&] { multiply(ctx_, m, x_on_engine_, y); },
+        [&] {
+          return error_of(y, reference::multiply<T, index_t, offset_t>(now.view(), view(x_)));
+        });
   }
 
   /// Somebody else's numbering, and what an ordering makes of it. The host's alone.

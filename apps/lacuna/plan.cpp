@@ -14,7 +14,7 @@ namespace {
 
 struct plan_settings {
   std::string matrix;
-  std::int64_t multiplies = 1000, transposed = 0;
+  std::int64_t multiplies = 1000, transposed = 0, updates = 0;
   std::uint64_t memory_limit = 0;
   bool may_reorder = false, will_change = false;
   std::string format; ///< empty: planned
@@ -28,6 +28,7 @@ struct plan_settings {
     h.may_reorder = may_reorder;
     h.will_change = will_change;
     h.format = format;
+    h.updates = static_cast<double>(updates);
     return h;
   }
 };
@@ -207,7 +208,13 @@ void add_plan(CLI::App& cli, const options& o, action& chosen) {
       ->transform(CLI::AsSizeValue(true))
       ->option_text("SIZE");
   command->add_flag("--may-reorder", s->may_reorder, "rows and columns may be renumbered inside");
-  command->add_flag("--will-change", s->will_change, "the matrix will change: only csr follows");
+  command->add_flag("--will-change", s->will_change,
+                    "the matrix will change without the plan being told: only csr follows");
+  command
+      ->add_option("--updates", s->updates,
+                   "batches that will insert or erase entries: dynamic_csr takes them; default: 0")
+      ->check(products)
+      ->option_text("N");
   add_format(*command, s->format);
   add_read_options(*command, s->read);
   command->footer(

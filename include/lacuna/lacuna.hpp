@@ -38,6 +38,7 @@
 #include <lacuna/op/print.hpp>
 #include <lacuna/op/reorder.hpp>
 #include <lacuna/op/spgemm.hpp>
+#include <lacuna/op/spgemm_dynamic.hpp>
 #include <lacuna/op/spgemm_parts.hpp>
 #include <lacuna/op/spgemm_phases.hpp>
 #include <lacuna/op/transpose.hpp>
@@ -49,6 +50,7 @@
 #include <lacuna/op/vector.hpp>
 #include <lacuna/op/verify_product.hpp>
 #include <lacuna/plan/async.hpp>
+#include <lacuna/plan/compaction.hpp>
 #include <lacuna/plan/density.hpp>
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/plan/statistics.hpp>

@@ -410,10 +410,11 @@ void set_rows(const host_context& ctx, const dynamic_rows<T, I, O>& m, const O* 
 template <class T, class I, class O>
 void gather_rows(const host_context& ctx, const dynamic_rows<T, I, O>& from, const O* starts,
                  I* colind, T* values, std::int64_t entries) {
-  const int parts = part_count(ctx, from.rows + entries, entry_grain);
-  for_each_part(ctx, parts, 1, [&](int part, int) {
-    const std::int64_t last = first_row(starts, from.rows, part + 1, parts);
-    for (std::int64_t row = first_row(starts, from.rows, part, parts); row < last; ++row)
+  constexpr std::int64_t share_rows = 1024;
+  const auto shares = static_cast<int>((from.rows + share_rows - 1) / share_rows);
+  for_each_dynamic(part_count(ctx, from.rows + entries, entry_grain), shares, [&](int share) {
+    const std::int64_t last = std::min(from.rows, (share + 1) * share_rows);
+    for (std::int64_t row = share * share_rows; row < last; ++row)
       merge_segments<T, I, O>(from, row, nullptr, nullptr, 0, colind + starts[row],
                               values + starts[row]);
   });

@@ -1,13 +1,13 @@
-// y = alpha A x + beta z on the host, A a dynamic CSR: segment by segment where rows have several,
-// by CSR's kernels where the matrix is compact.
+// Y = alpha A X + beta Z on the host, A a dynamic CSR: segment by segment where rows have several,
+// by CSR's kernels where the matrix is compact. Several vectors in one pass over A.
 #include <lacuna/op/multiply.hpp>
 
 #include <fmt/format.h>
 
-#include "cpu/parallel.hpp"
+#include "cpu/dense_by_rows.hpp"
+#include "cpu/dynamic_segments.hpp"
 #include "cpu/row_kernels.hpp"
 #include "cpu/rows.hpp"
-#include <lacuna/format/dynamic_csr.hpp>
 
 namespace lacuna::detail::cpu {
 namespace {
@@ -15,9 +15,97 @@ namespace {
 /// Rows that a thread takes at a time.
 constexpr std::int64_t share_rows = 1024;
 
+/// Columns of X that are multiplied in one pass over A.
+constexpr std::int64_t block_columns = 64;
+
+/// Whether the kernels of one column serve, which take x without gaps.
+template <class T, class I, class O> bool is_one_column(const row_arguments<T, I, O>& p) {
+  return p.x_column == 0;
+}
+/// Sums of a segment: as the kernels of whole rows form them.
 template <class T, class I, class O>
-csr_view<const T, I, O> as_csr(dynamic_csr_view<const T, I, O> a) {
-  return {a.values, a.begin, a.colind, a.extent, a.nnz};
+void sum_segment(const row_kernels<T, I, O>& kernels, const row_arguments<T, I, O>& p,
+                 std::int64_t begin, std::int64_t end, T* sums) {
+  if (is_one_column(p)) {
+    sums[0] = kernels.piece(p, begin, end);
+    return;
+  }
+  T more[block_columns];
+  kernels.dense_piece(p, begin, std::min(begin + piece_entries, end), sums);
+  for (std::int64_t k = begin + piece_entries; k < end; k += piece_entries) {
+    kernels.dense_piece(p, k, std::min(k + piece_entries, end), more);
+    for (std::int64_t j = 0; j < p.columns; ++j) sums[j] += more[j];
+  }
+}
+/// Whether a row's first segment ends where the next row's begins, as in a CSR.
+template <class T, class I, class O>
+bool is_followed(const dynamic_csr_view<const T, I, O>& a, std::int64_t row) {
+  return row + 1 < a.extent.row && a.end[row] == a.begin[row + 1] &&
+         (a.counts[row] > 0 || a.begin[row] == a.end[row]);
+}
+/// Up to block_columns columns. First segments of rows that follow each other are multiplied as a
+/// CSR's, which most are until the matrix has been rewritten; then further segments are added. A
+/// row's sum does not depend on its neighbours.
+template <class T, class I, class O>
+void multiply_rows(const row_arguments<T, I, O>& p, const dynamic_csr_view<const T, I, O>& a,
+                   std::int64_t first, std::int64_t last) {
+  const auto& kernels = best_row_kernels<T, I, O>();
+  const bool one = is_one_column(p);
+  const bool runs = !one || (p.y_row == 1 && (p.beta == T{0} || p.z_row == 1));
+  T sums[block_columns], more[block_columns];
+  for (std::int64_t row = first; row < last; ++row) {
+    std::int64_t end = row;
+    while (runs && end < last && is_followed(a, end)) ++end;
+    if (end > row) (one ? kernels.rows : kernels.dense_rows)(p, row, end);
+    if (end == last) break;
+    row = end;
+    if (a.segment_count(row) == 0)
+      std::fill_n(sums, p.columns, T{0});
+    else
+      sum_segment(kernels, p, a.segment_begin(row, 0), a.segment_end(row, 0), sums);
+    for (std::int64_t j = 0; j < p.columns; ++j) store_sum(p, row, j, sums[j]);
+  }
+  for (std::int64_t row = first; row < last; ++row) {
+    ask_for_segments(a, row + rows_ahead, 1);
+    const int count = a.segment_count(row);
+    if (count < 2) continue;
+    sum_segment(kernels, p, a.segment_begin(row, 1), a.segment_end(row, 1), sums);
+    for (int s = 2; s < count; ++s) {
+      sum_segment(kernels, p, a.segment_begin(row, s), a.segment_end(row, s), more);
+      for (std::int64_t j = 0; j < p.columns; ++j) sums[j] += more[j];
+    }
+    for (std::int64_t j = 0; j < p.columns; ++j)
+      p.y[row * p.y_row + j * p.y_column] += p.alpha * sums[j];
+  }
+}
+template <class T, class I, class O>
+void multiply_rows(const host_context& ctx, const row_arguments<T, I, O>& p,
+                   const dynamic_csr_view<const T, I, O>& a) {
+  const std::int64_t rows = a.extent.row;
+  const auto shares = static_cast<int>((rows + share_rows - 1) / share_rows);
+  for_each_dynamic(part_count(ctx, rows + a.nnz, entry_grain), shares, [&](int share) {
+    multiply_rows(p, a, share * share_rows, std::min(rows, (share + 1) * share_rows));
+  });
+}
+template <class T, class I, class O>
+void multiply_several(const host_context& ctx, T alpha, dynamic_csr_view<const T, I, O> a,
+                      dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
+  array<T> by_rows;
+  if (x.col_stride() != 1) {
+    by_rows = copy_by_rows(ctx, x);
+    x = dense_view<const T>(by_rows.data(), x.shape());
+  }
+  for (std::int64_t j = 0; j < y.shape().col; j += block_columns) {
+    row_arguments<T, I, O> p{a.begin, a.colind, a.values, x.data() + j,
+                             nullptr, nullptr,  alpha,    beta};
+    p.columns = std::min(block_columns, y.shape().col - j);
+    p.x_row = x.row_stride(), p.x_column = 1;
+    p.y_row = y.row_stride(), p.y_column = y.col_stride();
+    p.y = y.data() + j * p.y_column;
+    p.z_row = z.row_stride(), p.z_column = z.col_stride();
+    if (beta != T{0}) p.z = z.data() + j * p.z_column;
+    multiply_rows(ctx, p, a);
+  }
 }
 
 } // namespace
@@ -26,36 +114,17 @@ template <class T, class I, class O>
 void multiply_format(const host_context& ctx, T alpha, dynamic_csr_view<const T, I, O> a,
                      dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
   if (a.compact)
-    return multiply_format<T, I, O>(ctx, alpha, inspected_csr<T, I, O, space::host>{as_csr(a)}, x,
-                                    beta, z, y);
-  const std::int64_t rows = y.shape().row;
+    return multiply_format<T, I, O>(ctx, alpha, inspected_csr<T, I, O, space::host>{a.csr_rows()},
+                                    x, beta, z, y);
+  if (y.shape().col != 1) return multiply_several<T, I, O>(ctx, alpha, a, x, beta, z, y);
   // x with gaps is copied: the kernels want it without.
   array<T> x_copy(ctx, x.row_stride() == 1 ? 0 : x.shape().row);
-  const auto& kernels = best_row_kernels<T, I, O>();
-  const int threads = part_count(ctx, rows + a.nnz, entry_grain);
-  const auto shares = static_cast<int>((rows + share_rows - 1) / share_rows);
-  for (std::int64_t j = 0; j < y.shape().col; ++j) {
-    row_arguments<T, I, O> p{};
-    p.colind = a.colind;
-    p.values = a.values;
-    p.x = x.data() + j * x.col_stride();
-    if (!x_copy.empty()) {
-      for (std::int64_t i = 0; i < x_copy.size(); ++i) x_copy[i] = x(i, j);
-      p.x = x_copy.data();
-    }
-    for_each_dynamic(threads, shares, [&](int share) {
-      const std::int64_t last = std::min(rows, (share + 1) * share_rows);
-      for (std::int64_t row = share * share_rows; row < last; ++row) {
-        T sum{0};
-        for (int s = 0; s < a.counts[row]; ++s) {
-          const std::int64_t end = a.end[s * a.pitch + row];
-          for (std::int64_t k = a.begin[s * a.pitch + row]; k < end; k += piece_entries)
-            sum += kernels.piece(p, k, std::min(k + piece_entries, end));
-        }
-        y(row, j) = beta == T{0} ? alpha * sum : alpha * sum + beta * z(row, j);
-      }
-    });
-  }
+  for (std::int64_t i = 0; i < x_copy.size(); ++i) x_copy[i] = x(i, 0);
+  row_arguments<T, I, O> p{a.begin, a.colind, a.values, x.data(), z.data(), y.data(), alpha, beta};
+  if (!x_copy.empty()) p.x = x_copy.data();
+  p.y_row = y.row_stride();
+  p.z_row = z.row_stride();
+  multiply_rows(ctx, p, a);
 }
 
 template <class T, class I, class O>

@@ -3,6 +3,7 @@
 // matrix lists the rows of the latter two. All go in one launch. A compact matrix is CSR's.
 #include <lacuna/format/dynamic_csr.hpp>
 
+#include "gpu/multiply_dynamic_csr_dense.cuh"
 #include "gpu/parts/cuda.cuh"
 #include "gpu/parts/load.cuh"
 #include <lacuna/core/array.hpp>
@@ -173,6 +174,7 @@ void multiply_format(const device_context& ctx, T alpha,
                                     beta, z, y);
   }
   const device_guard guard(ctx.device());
+  if (y.shape().col > 1) return multiply_dynamic_dense<T, I, O>(ctx, alpha, a, x, beta, z, y);
   for (std::int64_t j = 0; j < y.shape().col; ++j) {
     const dynamic_product<T, I, O> p{a,
                                      alpha,

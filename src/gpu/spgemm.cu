@@ -15,6 +15,7 @@
 #include "gpu/parts/scan.cuh"
 #include "gpu/spgemm_expand.cuh"
 #include "gpu/spgemm_split.cuh"
+#include "op/spgemm_segments.hpp"
 
 namespace lacuna::detail::gpu {
 namespace {
@@ -111,6 +112,15 @@ void require_within(const spgemm_options& options, const char* what, std::size_t
                         bytes);
 }
 
+template <class OC> struct note_segment {
+  const std::int64_t *from, *entries;
+  OC *begins, *sizes;
+  __device__ void operator()(std::int64_t row) const {
+    begins[row] = entries[row] == 0 ? OC{0} : static_cast<OC>(from[row]);
+    sizes[row] = static_cast<OC>(entries[row]);
+  }
+};
+
 /// By spgemm_method::expand_sort. B's rows may have any order.
 template <class OC, class T, class I, class O>
 csr<T, I, OC, space::device> multiply_by_sorting(const device_context& ctx, T alpha,
@@ -132,6 +142,35 @@ csr<T, I, OC, space::device> multiply_by_sorting(const device_context& ctx, T al
     throw failed("multiply: rows of C have " + std::to_string(last) + " entries, " +
                  std::to_string(made.entries()) + " were made");
   made.place(std::as_const(c).rowptr().data(), c.colind().data(), c.values().data());
+  clock.lap(&spgemm_report::allocate);
+  if (options.report != nullptr) {
+    options.report->products = made.products();
+    options.report->entries = made.entries();
+  }
+  return c;
+}
+
+/// The same, but rows stay where they were made.
+template <class OC, class T, class I, class O>
+row_segments<T, I, OC, space::device>
+multiply_to_segments(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                     device_csr<T, I, O> b, const spgemm_options& options) {
+  const spgemm_factors<I, O> f = factors_of(a, b);
+  stage_clock clock(ctx, options.report);
+  expanded_rows<T, I, O> made(ctx, f, {alpha, a.values().data(), b.values().data(), false},
+                              a.size(), options, clock);
+  row_segments<T, I, OC, space::device> c;
+  c.entries = made.entries();
+  c.begins = array<OC, space::device>(ctx, f.rows);
+  c.sizes = array<OC, space::device>(ctx, f.rows);
+  require_within(options, "C and workspace take ", made.bytes());
+  auto pool = made.join();
+  require_fits<OC>(pool.columns.size());
+  for_each(ctx, f.rows, "multiply_to_segments",
+           note_segment<OC>{made.begins(), made.sizes(), c.begins.data(), c.sizes.data()});
+  c.colind = std::move(pool.columns);
+  c.values = std::move(pool.values);
+  c.used = pool.used;
   clock.lap(&spgemm_report::allocate);
   if (options.report != nullptr) {
     options.report->products = made.products();
@@ -267,6 +306,14 @@ csr<T, I, OC, space::device> spgemm(const device_context& ctx, T alpha, device_c
              ? multiply_by_sorting<OC>(ctx, alpha, left.view(), right.view(), options, pattern)
              : multiply_adaptively<OC>(ctx, alpha, left.view(), right.view(), options, pattern);
 }
+template <class T, class I, class O>
+row_segments<T, I, O, space::device> spgemm_segments(const device_context& ctx, T alpha,
+                                                     device_csr<T, I, O> a, device_csr<T, I, O> b,
+                                                     const spgemm_options& options) {
+  const device_guard guard(ctx.device());
+  const with_kernel_offsets<T, I, O, space::device> left(ctx, a), right(ctx, b);
+  return multiply_to_segments<O>(ctx, alpha, left.view(), right.view(), options);
+}
 template <class T, class I, class O, class OC>
 std::int64_t count_spgemm(const device_context& ctx, device_csr<T, I, O> a, device_csr<T, I, O> b,
                           vector_view<OC, space::device> rowptr,
@@ -308,6 +355,8 @@ void refill_spgemm(const device_context& ctx, const detail::kept_analysis& kept,
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template spgemm_estimate estimate_spgemm<T, I, O>(const device_context&, device_csr<T, I, O>,    \
                                                     device_csr<T, I, O>);                          \
+  template row_segments<T, I, O, space::device> spgemm_segments<T, I, O>(                          \
+      const device_context&, T, device_csr<T, I, O>, device_csr<T, I, O>, const spgemm_options&);  \
   LACUNA_INSTANTIATE_WIDTHS(T, I, O, std::int64_t)
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 LACUNA_INSTANTIATE_WIDTHS(float, std::int32_t, std::int32_t, std::int32_t)

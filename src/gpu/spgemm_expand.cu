@@ -1,5 +1,8 @@
 // C in one pass: each row's products are expanded, sorted by column and summed. Finished rows lie
-// in pools in the order in which they came; C, to which they are copied, does not depend on it.
+// in pools in the order in which they came; C, to which they are copied, does not depend on it. Of
+// a dynamic C the pools are joined, and rows stay where they are.
+#include <lacuna/op/copy.hpp>
+
 #include "gpu/parts/hash.cuh"
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_expand.cuh"
@@ -76,6 +79,20 @@ template <class I> struct note_expanded_row {
     const std::int64_t row = list[i];
     begins[row] = start + firsts[i];
     sizes[row] = firsts[i + 1] - firsts[i];
+  }
+};
+
+/// Places of rows after pools were joined: pool i began at moves[2 i] and moves by moves[2 i + 1].
+struct move_begins {
+  const std::int64_t* moves;
+  int pools;
+  std::int64_t* begins;
+  const std::int64_t* sizes;
+  __device__ void operator()(std::int64_t row) const {
+    if (sizes[row] == 0) return; // its begin is not set
+    int i = pools - 1;
+    while (moves[2 * i] > begins[row]) --i;
+    begins[row] += moves[2 * i + 1];
   }
 };
 
@@ -168,6 +185,7 @@ template <class T, class I, class O> void expanded_rows<T, I, O>::look_at_pool()
 }
 template <class T, class I, class O> void expanded_rows<T, I, O>::close_pool() {
   look_at_pool();
+  pools_.back().used = most_used_;
   entries_ += most_used_;
 }
 
@@ -210,8 +228,9 @@ void expanded_rows<T, I, O>::make_heavy_rows(row_list<I> rows) {
     for_each(
         ctx_, batch_rows.count, "note_expanded_row",
         note_expanded_row<I>{batch_rows, made.firsts(), places(), begins_.data(), sizes_.data()});
-    entries_ += made.columns.size();
-    pools_.push_back({std::move(made.columns), std::move(made.sums), places(), batch_rows});
+    const std::int64_t used = made.columns.size();
+    entries_ += used;
+    pools_.push_back({std::move(made.columns), std::move(made.sums), places(), batch_rows, used});
   }
 }
 
@@ -227,6 +246,49 @@ void expanded_rows<T, I, O>::place(read_offsets rowptr, I* colind, T* values) {
     p.values = {};
   }
   pools_.clear();
+}
+
+template <class T, class I, class O>
+typename expanded_rows<T, I, O>::joined_pool expanded_rows<T, I, O>::join() {
+  if (pools_.empty()) return {};
+  if (pools_.size() == 1) {
+    pool only = std::move(pools_.back());
+    pools_.clear();
+    return {std::move(only.columns), std::move(only.values), only.used};
+  }
+  std::size_t kept = 0;
+  while (kept < pools_.size() && pools_[kept].columns.size() < entries_) ++kept;
+  joined_pool result;
+  const bool keeps = kept < pools_.size();
+  if (keeps) {
+    result = {std::move(pools_[kept].columns), std::move(pools_[kept].values), pools_[kept].used};
+  } else {
+    result.columns = array<I, space::device>(ctx_, entries_);
+    result.values = array<T, space::device>(ctx_, entries_);
+  }
+  // How far the entries of each pool move, and where these began.
+  array<std::int64_t> moves(default_context<space::host>(), 2 * std::ssize(pools_));
+  for (std::size_t i = 0; i < pools_.size(); ++i) {
+    pool& p = pools_[i];
+    const bool stays = keeps && i == kept;
+    const std::int64_t to = stays ? 0 : result.used;
+    moves[2 * i] = p.start;
+    moves[2 * i + 1] = to - p.start;
+    if (stays) continue;
+    const auto copy = [&](auto& target, const auto& from) {
+      copy_bytes(ctx_, target.data() + to, from.data(),
+                 static_cast<std::size_t>(p.used) * sizeof *from.data(), space::device);
+    };
+    copy(result.columns, p.columns);
+    copy(result.values, p.values);
+    result.used += p.used;
+  }
+  const auto moved = copy_to(ctx_, std::as_const(moves).view());
+  for_each(
+      ctx_, f_.rows, "move_begins",
+      move_begins{moved.data(), static_cast<int>(pools_.size()), begins_.data(), sizes_.data()});
+  pools_.clear();
+  return result;
 }
 
 #define LACUNA_INSTANTIATE(T, I, O) template class expanded_rows<T, I, O>;

@@ -98,6 +98,16 @@ public:
   [[nodiscard]] std::size_t bytes() const;
   /// Copies all to C, whose rowptr is there, and gives the pools back.
   void place(read_offsets rowptr, I* colind, T* values);
+  /// All rows in one pool, which is given away; begins() are places in it. The first pool that has
+  /// room for all is that pool, and only what other pools have is copied; where none has, all is.
+  struct joined_pool {
+    array<I, space::device> columns;
+    array<T, space::device> values;
+    std::int64_t used = 0;
+  };
+  joined_pool join();
+  /// Of rows that have entries.
+  [[nodiscard]] const std::int64_t* begins() const { return begins_.data(); }
 
 private:
   /// Entries are numbered through all pools by where they lie.
@@ -106,6 +116,7 @@ private:
     array<T, space::device> values;
     std::int64_t start;
     row_list<I> rows; // whose entries it may have
+    std::int64_t used = 0;
   };
   std::int64_t places() const {
     return pools_.empty() ? 0 : pools_.back().start + pools_.back().columns.size();

@@ -203,7 +203,7 @@ LACUNA_GPU_EXPORT void place_rows(const device_context& ctx, const O* sizes, std
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT row_bins set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m,
                                     const O* starts, const O* sizes);
-/// All entries, row i's from starts[i] on, columns ascending.
+/// All entries, row i's from starts[i] up to starts[i + 1], columns ascending.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void gather_rows(const device_context& ctx, const dynamic_rows<T, I, O>& from,
                                    const O* starts, I* colind, T* values, std::int64_t entries);

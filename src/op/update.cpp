@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "cpu/rows.hpp"
-#include "op/dynamic_rows.hpp"
+#include "op/dynamic_layout.hpp"
 #include "op/replace_rows.hpp"
 
 namespace lacuna {
@@ -32,9 +32,14 @@ template <class T, class I, class O, space S> struct dynamic_access {
     return table;
   }
   static std::shared_ptr<pool_t> make_pool(const context<S>& ctx, std::int64_t capacity) {
-    auto pool = std::make_shared<pool_t>();
+    auto pool = pool_without_entries(ctx, capacity);
     pool->colind = array<I, S>(ctx, capacity);
     pool->values = array<T, S>(ctx, capacity);
+    return pool;
+  }
+  static std::shared_ptr<pool_t> pool_without_entries(const context<S>& ctx,
+                                                      std::int64_t capacity) {
+    auto pool = std::make_shared<pool_t>();
     if constexpr (S == space::device) { // see trim_lists
       pool->mid_rows = array<I, S>(ctx, 2 * (capacity / mid_row + 1));
       pool->long_rows = array<I, S>(ctx, 2 * (capacity / long_row + 1));
@@ -170,22 +175,81 @@ template <class T, class I, class O, space S> struct dynamic_access {
       copy_bytes(ctx, to.data() + at, from, static_cast<std::size_t>(n) * sizeof(E), S);
   }
 
-  static matrix make(const context<S>& ctx, index<I> shape, const csr_view<const T, I, O, S>* a,
-                     const dynamic_csr_options& options) {
-    require_shape("dynamic_csr", shape.row, shape.col, 0);
+  /// Checks the options, too.
+  static matrix without_pool(const context<S>& ctx, index<I> shape,
+                             const dynamic_csr_options& options) {
     check_options(shape.row, options);
-    const std::int64_t rows = shape.row, nnz = a == nullptr ? 0 : std::int64_t{a->size()};
-    const std::int64_t taken = a == nullptr ? checked_mul(rows, options.width) : nnz;
-    require_offsets(taken);
     matrix m;
     m.options_ = options;
     m.state_.extent = shape;
+    m.state_.pitch = pitch_for(shape.row, options);
+    m.table_ = make_table(ctx, shape.row, options.segments, m.state_.pitch);
+    return m;
+  }
+  static matrix take(const context<S>& ctx, csr<T, I, O, S>&& a,
+                     const dynamic_csr_options& options) {
+    if (options.slack_at_start || a.rowptr().empty()) {
+      const auto view = std::as_const(a).view();
+      return make(ctx, a.shape(), &view, options);
+    }
+    matrix m = without_pool(ctx, a.shape(), options);
+    m.state_.nnz = m.state_.used = a.size();
+    m.state_.compact = true;
+    m.state_.unique = a.order().unique;
+    m.pool_ = pool_without_entries(ctx, a.size());
+    array<O, S> rowptr; // nothing but the device can fail from here on
+    std::tie(rowptr, m.pool_->colind, m.pool_->values) = std::move(a).release();
+    publish(m);
+    set(ctx, m, rowptr.data(), nullptr);
+    return finished(ctx, std::move(m));
+  }
+  /// Rows that lie anywhere in a pool, without duplicates.
+  static matrix take(const context<S>& ctx, index<I> shape, row_segments<T, I, O, S>&& made,
+                     const dynamic_csr_options& options) {
+    matrix m = without_pool(ctx, shape, options);
+    m.state_.nnz = made.entries;
+    m.state_.used = made.used;
+    m.state_.unique = true;
+    m.pool_ = pool_without_entries(ctx, made.colind.size());
+    m.pool_->colind = std::move(made.colind);
+    m.pool_->values = std::move(made.values);
+    publish(m);
+    set_at(ctx, m, made.begins.data(), made.sizes.data(), {});
+    return finished(ctx, std::move(m));
+  }
+  static void set_at(const context<S>& ctx, matrix& m, const O* begins, const O* sizes,
+                     segment_slack slack) {
+    set_rows_at_on<T, I, O, S>(ctx, rows_of(m), begins, sizes, slack);
+    if constexpr (S == space::device) list(ctx, m);
+  }
+  /// After every row got one segment.
+  static matrix finished(const context<S>& ctx, matrix&& m) {
+    m.segments_max_ = m.state_.used > 0 ? 1 : 0;
+    if (m.options_.concurrent) m.published_ = std::make_unique<published_state<T, I, O, S>>();
+    share(ctx, m);
+    return std::move(m);
+  }
+  static matrix make(const context<S>& ctx, index<I> shape, const csr_view<const T, I, O, S>* a,
+                     const dynamic_csr_options& options) {
+    require_shape("dynamic_csr", shape.row, shape.col, 0);
+    if (a != nullptr && a->rowptr().data() == nullptr) a = nullptr; // no rows, no arrays
+    const std::int64_t rows = shape.row, nnz = a == nullptr ? 0 : std::int64_t{a->size()};
+    const std::int64_t taken = a == nullptr ? checked_mul(rows, options.width) : nnz;
+    require_offsets(taken);
+    const bool spread = a != nullptr && options.slack_at_start; // its pool comes with its layout
+    matrix m = without_pool(ctx, shape, options);
     m.state_.nnz = nnz;
     m.state_.used = taken;
-    m.state_.pitch = pitch_for(rows, options);
-    m.table_ = make_table(ctx, rows, options.segments, m.state_.pitch);
-    m.pool_ = make_pool(ctx, std::min(taken + taken / 4, most_entries));
+    m.pool_ = make_pool(ctx, spread ? 0 : std::min(taken + taken / 4, most_entries));
     publish(m);
+    if (spread) {
+      set(ctx, m, a->rowptr().data(), nullptr);
+      m.state_.unique = a->order().unique;
+      dynamic_rows<T, I, O> from = rows_of(m);
+      from.colind = const_cast<I*>(a->colind().data()); // read alone
+      from.values = const_cast<T*>(a->values().data());
+      return finished(ctx, laid_out(ctx, m, from, 0, {.slack = true}));
+    }
     if (a != nullptr) {
       copy(ctx, m.pool_->colind, a->colind().data(), nnz);
       copy(ctx, m.pool_->values, a->values().data(), nnz);
@@ -203,10 +267,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
       m.state_.compact = taken == 0;
       m.state_.unique = true;
     }
-    m.segments_max_ = taken > 0 ? 1 : 0;
-    if (options.concurrent) m.published_ = std::make_unique<published_state<T, I, O, S>>();
-    share(ctx, m);
-    return m;
+    return finished(ctx, std::move(m));
   }
 
   /// The table and the parts of the pool that are written to are not a snapshot's afterwards.
@@ -258,26 +319,6 @@ template <class T, class I, class O, space S> struct dynamic_access {
     m.pool_ = std::move(pool);
     publish(m);
   }
-  static void compact(const context<S>& ctx, matrix& m, std::int64_t capacity) {
-    const std::int64_t rows = m.state_.extent.row;
-    array<O, S> starts(ctx, rows + 1);
-    place(ctx, m.table_->sizes.data(), rows, starts.data());
-    const std::int64_t taken = m.state_.nnz;
-    matrix next; // complete before m is touched
-    next.options_ = m.options_;
-    next.state_ = m.state_;
-    next.pool_ = make_pool(ctx, std::max(taken, capacity));
-    next.table_ = make_table(ctx, rows, m.options_.segments, m.state_.pitch);
-    gather(ctx, rows_of(m), starts.data(), next.pool_->colind.data(), next.pool_->values.data(),
-           taken);
-    set(ctx, next, starts.data(), m.table_->sizes.data());
-    next.state_.used = taken;
-    next.state_.compact = true;
-    next.segments_max_ = taken > 0 ? 1 : 0;
-    next.compactions_ = m.compactions_ + 1;
-    publish(next);
-    take(m, std::move(next));
-  }
   /// What is published stays: readers may be asking for it.
   static void take(matrix& m, matrix&& next) {
     m.state_ = next.state_;
@@ -286,6 +327,46 @@ template <class T, class I, class O, space S> struct dynamic_access {
     m.segments_max_ = next.segments_max_;
     m.compactions_ = next.compactions_;
     m.bins_old_ = next.bins_old_;
+  }
+  static void compact(const context<S>& ctx, matrix& m, std::int64_t capacity,
+                      const compact_options& layout = {}) {
+    matrix next = laid_out(ctx, m, rows_of(m), capacity, layout);
+    next.compactions_ = m.compactions_ + 1;
+    take(m, std::move(next));
+  }
+  /// A copy of m, whose rows `from` shows, with one segment per row.
+  static matrix laid_out(const context<S>& ctx, const matrix& m, const dynamic_rows<T, I, O>& from,
+                         std::int64_t capacity, const compact_options& layout) {
+    const std::int64_t rows = m.state_.extent.row;
+    const bool plain = !layout.by_length && !layout.slack; // as a csr has them
+    const segment_slack slack = layout.slack ? slack_of(m) : segment_slack{};
+    const O* const sizes = m.table_->sizes.data();
+    array<O, S> starts(ctx, rows + 1);
+    std::int64_t taken = m.state_.nnz;
+    if (plain)
+      place(ctx, sizes, rows, starts.data());
+    else
+      taken = lay_rows_on<O, S>(ctx, sizes, rows, slack, layout.by_length, starts.data());
+    require_offsets(taken);
+    matrix next;
+    next.options_ = m.options_;
+    next.state_ = m.state_;
+    next.pool_ = make_pool(ctx, std::max(taken, capacity));
+    next.table_ = make_table(ctx, rows, m.options_.segments, m.state_.pitch);
+    publish(next);
+    I* const colind = next.pool_->colind.data();
+    T* const values = next.pool_->values.data();
+    if (plain) {
+      gather(ctx, from, starts.data(), colind, values, m.state_.nnz);
+      set(ctx, next, starts.data(), sizes);
+    } else {
+      scatter_rows_on<T, I, O, S>(ctx, from, starts.data(), colind, values, m.state_.nnz);
+      set_at(ctx, next, starts.data(), sizes, slack);
+    }
+    next.state_.used = taken;
+    next.state_.compact = plain;
+    next.segments_max_ = taken > 0 ? 1 : 0;
+    return next;
   }
   /// For a batch that would need `needed` places: more than a third of the pool is free or left
   /// behind: it is compacted. Else it grows by half.
@@ -315,6 +396,11 @@ template <class T, class I, class O, space S> struct dynamic_access {
         m.state_.long_row_count <= m.pool_->long_rows.size() / 2)
       return;
     if (!only_owner(m.pool_)) grow(ctx, m, m.capacity()); // a snapshot reads them
+    list(ctx, m);
+  }
+  static void list(const context<S>& ctx, matrix& m)
+    requires(S == space::device)
+  {
     set_bins(m, gpu::list_rows<I, O>(ctx, m.table_->sizes.data(), m.state_.extent.row,
                                      m.pool_->mid_rows.data(), m.pool_->long_rows.data()));
   }
@@ -479,15 +565,18 @@ template <class T, class I, class O, space S> struct dynamic_access {
       gpu::scale_rows<T, I, O>(ctx, rows_of(m), factors);
   }
   static void compact(const context<S>& ctx, matrix& m, const compact_options& options) {
-    if (options.merge && !m.state_.unique) {
-      const auto merged = merge_duplicates(ctx, dynamic_to_csr<T, I, O, S>(ctx, m.view()));
-      const auto view = merged.view();
-      matrix other = make(ctx, m.state_.extent, &view, m.options_);
-      other.compactions_ = m.compactions_ + 1;
-      take(m, std::move(other));
-      return;
-    }
-    compact(ctx, m, std::int64_t{0});
+    if (!options.merge || m.state_.unique) return compact(ctx, m, std::int64_t{0}, options);
+    dynamic_csr_options plain = m.options_;
+    plain.slack_at_start = false;
+    matrix merged =
+        take(ctx, merge_duplicates(ctx, dynamic_to_csr<T, I, O, S>(ctx, m.view())), plain);
+    merged.options_ = m.options_;
+    merged.compactions_ = m.compactions_;
+    if (options.by_length || options.slack)
+      compact(ctx, merged, std::int64_t{0}, options);
+    else
+      ++merged.compactions_;
+    take(m, std::move(merged));
   }
 };
 
@@ -496,6 +585,17 @@ dynamic_csr<T, I, O, S> make_dynamic(const context<S>& ctx, index<I> shape,
                                      const csr_view<const T, I, O, S>* a,
                                      const dynamic_csr_options& options) {
   return dynamic_access<T, I, O, S>::make(ctx, shape, a, options);
+}
+template <class T, class I, class O, space S>
+dynamic_csr<T, I, O, S> take_dynamic(const context<S>& ctx, csr<T, I, O, S>&& a,
+                                     const dynamic_csr_options& options) {
+  return dynamic_access<T, I, O, S>::take(ctx, std::move(a), options);
+}
+template <class T, class I, class O, space S>
+dynamic_csr<T, I, O, S> take_segments(const context<S>& ctx, index<I> shape,
+                                      row_segments<T, I, O, S>&& made,
+                                      const dynamic_csr_options& options) {
+  return dynamic_access<T, I, O, S>::take(ctx, shape, std::move(made), options);
 }
 template <class T, class I, class O, space S>
 csr<T, I, O, S> dynamic_to_csr(const context<S>& ctx, dynamic_csr_view<const T, I, O, S> a) {
@@ -588,6 +688,11 @@ void reserve(const context<S>& ctx, dynamic_csr<T, I, O, S>& m, std::int64_t ent
   template dynamic_csr<T, I, O, S> make_dynamic<T, I, O, S>(const context<S>&, index<I>,           \
                                                             const csr_view<const T, I, O, S>*,     \
                                                             const dynamic_csr_options&);           \
+  template dynamic_csr<T, I, O, S> take_dynamic<T, I, O, S>(const context<S>&, csr<T, I, O, S>&&,  \
+                                                            const dynamic_csr_options&);           \
+  template dynamic_csr<T, I, O, S> take_segments<T, I, O, S>(const context<S>&, index<I>,          \
+                                                             row_segments<T, I, O, S>&&,           \
+                                                             const dynamic_csr_options&);          \
   template csr<T, I, O, S> dynamic_to_csr<T, I, O, S>(const context<S>&,                           \
                                                       dynamic_csr_view<const T, I, O, S>);         \
   }                                                                                                \

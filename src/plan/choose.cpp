@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "plan/formats/csr.hpp"
+#include "plan/formats/dynamic_csr.hpp"
+#include <lacuna/plan/compaction.hpp>
 
 namespace lacuna {
 
@@ -27,7 +29,8 @@ heeded_hints with_environment(const plan_hints& hints) {
 }
 
 bool looks_at_features(const plan_hints& hints) {
-  if (hints.format.empty()) return !hints.will_change && hints.multiplies >= 2;
+  if (hints.format.empty())
+    return !hints.will_change && hints.updates == 0 && hints.multiplies >= 2;
   return hints.memory_limit > 0 || planning::format_named(hints.format).looks_at_features;
 }
 
@@ -40,7 +43,7 @@ class chooser {
 public:
   chooser(const spmv_features& f, const type_widths& w, const spmv_machine& machine,
           const plan_hints& hints, bool by_environment)
-      : f_(f), hints_(hints), by_environment_(by_environment) {
+      : f_(f), w_(w), machine_(machine), hints_(hints), by_environment_(by_environment) {
     planning::offer_to to{f, w, machine, hints, {}, 0};
     to.csr_kernel = planning::csr_format::predicted_kernel(f, w, machine);
     to.csr_seconds =
@@ -78,19 +81,29 @@ private:
     const bool asked = !hints_.format.empty();
     const double limit =
         hints_.memory_limit > 0 ? static_cast<double>(hints_.memory_limit) : 2 * csr_.bytes;
+    const bool changes = !asked && hints_.updates > 0;
     if (asked && hints_.format != c.format) {
       c.refused = asked_for();
+    } else if (changes && c.format != planning::dynamic_csr_format::name) {
+      c.refused = "entries will be inserted or erased, and only dynamic_csr takes them in place";
     } else if (is_csr(c.format)) {
       return; // it is there already
+    } else if (changes) {
+      refuse_beyond(c, static_cast<double>(hints_.memory_limit));
     } else if (f_.entries == 0 && !asked) {
       c.refused = "there are no entries";
     } else if (hints_.will_change) {
       c.refused = "the matrix will change, and only csr follows without being made anew";
     } else if (hints_.multiplies < 2 && !asked) {
       c.refused = "one product never repays a conversion";
-    } else if (c.bytes > limit && (!asked || hints_.memory_limit > 0)) {
-      c.refused = fmt::format("it takes {:.0f} bytes, {:.0f} are allowed", c.bytes, limit);
+    } else if (!asked || hints_.memory_limit > 0) {
+      refuse_beyond(c, limit);
     }
+  }
+  /// 0: no limit.
+  static void refuse_beyond(plan_candidate& c, double limit) {
+    if (limit > 0 && c.bytes > limit)
+      c.refused = fmt::format("it takes {:.0f} bytes, {:.0f} are allowed", c.bytes, limit);
   }
 
   [[nodiscard]] std::string asked_for() const {
@@ -105,6 +118,7 @@ private:
     const row_statistics& rows = f_.row_length;
     const bool obeyed = hints_.format == best.format;
     if (obeyed && (by_environment_ || f_.sampled_groups == 0)) say(asked_for());
+    if (hints_.format.empty() && hints_.updates > 0) return explain_updates(best);
     if (f_.entries == 0) return say("there are no entries: every format is as good");
     if (f_.sampled_groups > 0) { // else it was not looked at
       say(fmt::format("rows have {:.1f} ± {:.1f} entries, the longest {}", rows.mean,
@@ -113,6 +127,26 @@ private:
       if (!is_csr(best.format)) return explain_gain(best);
     }
     if (is_csr(best.format) && !(obeyed && by_environment_)) explain_csr(best);
+  }
+
+  void explain_updates(const plan_candidate& best) {
+    if (is_csr(best.format)) {
+      const auto& all = decision_.candidates;
+      const auto other = std::find_if(all.begin(), all.end(), [](const plan_candidate& c) {
+        return c.format == planning::dynamic_csr_format::name;
+      });
+      return say(fmt::format("changes are announced, but dynamic_csr is out of the question: {}",
+                             other->refused));
+    }
+    say(fmt::format("{:.0f} batches of changes are announced, which it takes in place; csr would "
+                    "be made anew for each",
+                    hints_.updates));
+    // As it is when a batch has hit every row.
+    const auto advice = advise_compaction(machine_, {f_.rows, f_.entries, 2 * f_.entries, 2, false},
+                                          w_, hints_.multiplies / hints_.updates);
+    if (f_.entries > 0)
+      say(fmt::format("once every row has a second segment {} between batches: compact() {} then",
+                      advice.reason, advice.pays ? "pays" : "does not pay"));
   }
 
   void explain_gain(const plan_candidate& best) {
@@ -136,7 +170,9 @@ private:
       return say(fmt::format("{}, but {}", asked_for(),
                              asked == all.end() ? "this matrix is none for it" : asked->refused));
     }
-    if (hints_.will_change) return say("the matrix will change, so it stays as it is");
+    if (hints_.will_change)
+      return say("the matrix will change, so it stays as it is; with updates announced it would "
+                 "be dynamic_csr");
     if (!hints_.format.empty()) return;
     if (hints_.multiplies < 2) return say("one product never repays a conversion");
     const auto other = std::find_if(all.begin(), all.end(), [](const plan_candidate& c) {
@@ -149,6 +185,8 @@ private:
   }
 
   const spmv_features& f_;
+  const type_widths& w_;
+  const spmv_machine& machine_;
   const plan_hints& hints_;
   bool by_environment_;
   plan_candidate csr_;
@@ -162,6 +200,7 @@ plan_decision choose_plan(const spmv_features& features, const type_widths& widt
                           bool by_environment) {
   if (hints.multiplies < 0 || hints.transposed_multiplies < 0)
     throw bad_input("plan: the number of multiplies is negative");
+  if (hints.updates < 0) throw bad_input("plan: the number of updates is negative");
   return chooser(features, widths, machine, hints, by_environment).decide();
 }
 

@@ -42,6 +42,13 @@ public:
       return nullptr;
   }
 
+  dynamic_csr<T, I, O, S>* dynamic() override {
+    if constexpr (requires { F::dynamic_of(m_); })
+      return F::dynamic_of(m_);
+    else
+      return nullptr;
+  }
+
 private:
   matrix m_;
 };
@@ -152,7 +159,9 @@ planned_operator<T, I, O, S>::state::state(const context<S>& context, const lacu
   if (hints.multiplies == 0) forward = {hints, false}, forward.hints.format.clear();
   decision = planning::decide(on, a, machine, forward);
   stored = planning::store_best(on, decision, a);
-  if (hints.transposed_multiplies >= 2) {
+  // A matrix that changes is multiplied transposed as it is.
+  const bool changes = given.hints.updates > 0 && stored->dynamic() != nullptr;
+  if (hints.transposed_multiplies >= 2 && !changes) {
     heeded_hints other = given;
     other.hints.multiplies = hints.transposed_multiplies;
     transposed_rows = transpose(on, a);
@@ -241,6 +250,8 @@ void planned_operator<T, I, O, S>::multiply_stored(bool transposed, double alpha
   const state& s = *state_;
   if (!transposed) return s.stored->multiply(s.ctx, a, x, b, z, y);
   if (s.transposed) return s.transposed->multiply(s.ctx, a, x, b, z, y);
+  if (const auto* const m = s.stored->dynamic())
+    return lacuna::multiply(s.ctx, scaled(alpha, lacuna::transposed(*m)), x, scaled(beta, z), y);
   lacuna::multiply(s.ctx, scaled(alpha, lacuna::transposed(s.a)), x, scaled(beta, z), y);
 }
 
@@ -256,11 +267,23 @@ void planned_operator<T, I, O, S>::update(csr<T, I, O, S>&& from) {
 }
 
 template <class T, class I, class O, space S>
+dynamic_csr<T, I, O, S>& planned_operator<T, I, O, S>::dynamic() {
+  auto* const m = state_->stored->dynamic();
+  if (m == nullptr || state_->transposed)
+    throw unsupported(
+        fmt::format("dynamic: the matrix is held as {}{}; announce updates to change it in place",
+                    format(), m == nullptr ? "" : ", beside its transpose"));
+  return *m;
+}
+
+template <class T, class I, class O, space S>
 lacuna::index<std::int64_t> planned_operator<T, I, O, S>::shape() const {
+  if (const auto* const m = state_->stored->dynamic()) return {m->shape().row, m->shape().col};
   return {state_->a.shape().row, state_->a.shape().col};
 }
 template <class T, class I, class O, space S>
 std::int64_t planned_operator<T, I, O, S>::size() const {
+  if (const auto* const m = state_->stored->dynamic()) return m->size();
   return state_->a.size();
 }
 template <class T, class I, class O, space S>

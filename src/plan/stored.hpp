@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include <lacuna/format/dynamic_csr.hpp>
 #include <lacuna/op/reorder.hpp>
 
 #include "plan/format.hpp"
@@ -24,6 +25,8 @@ public:
   [[nodiscard]] virtual value_order updates_by() const = 0;
   /// Of its rows and columns, on a host; null: A's.
   [[nodiscard]] virtual const permutation<I>* order() const = 0;
+  /// Null: another format.
+  virtual dynamic_csr<T, I, O, S>* dynamic() = 0;
 };
 
 /// The candidate's format, made of a. Where that is CSR it looks at a.

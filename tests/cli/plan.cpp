@@ -55,6 +55,7 @@ TEST_F(CliPlan, PlanTakesHints) {
   };
   EXPECT_EQ(with({"--multiplies", "1"})["format"], "csr");
   EXPECT_EQ(with({"--will-change"})["format"], "csr");
+  EXPECT_EQ(with({"--updates", "20"})["format"], "dynamic_csr");
   EXPECT_EQ(with({"--memory-limit", "1G"})["format"], with({})["format"]);
   for (const std::string& format : planned_formats()) {
     const json planned = with({"--format", format});

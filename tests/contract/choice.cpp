@@ -88,5 +88,43 @@ TEST(ChooseSpmvKernel, EmptyMatrices) {
   EXPECT_TRUE(sensible(choose_spmv_kernel(1000, {0, 0, 0, 1000}, 4)));
 }
 
+TEST(AdviseCompaction, PaysMoreTheMoreIsInTheWay) {
+  for (const spmv_machine& machine : {hopper_machine(132), x86_machine("AVX2", 2)}) {
+    SCOPED_TRACE(machine.name);
+    const auto advise = [&](std::int64_t used, int segments, bool compact, double multiplies) {
+      return advise_compaction(machine, {1 << 20, 10 << 20, used, segments, compact}, {},
+                               multiplies);
+    };
+    const auto nothing = advise(10 << 20, 1, true, 1e9);
+    EXPECT_FALSE(nothing.pays);
+    EXPECT_EQ(nothing.slowdown, 1);
+    double slowdown = 1, repaid = nothing.repaid_after;
+    for (int segments = 1; segments <= 4; ++segments) {
+      const auto advice = advise((10 << 20) * std::int64_t{segments}, segments, false, 100);
+      EXPECT_GT(advice.slowdown, slowdown);
+      EXPECT_LT(advice.slowdown, 10);
+      EXPECT_LE(advice.repaid_after, repaid);
+      EXPECT_EQ(advice.pays, 100 >= advice.repaid_after);
+      EXPECT_NE(advice.reason.find("times that of the compact matrix"), std::string::npos);
+      slowdown = advice.slowdown;
+      repaid = advice.repaid_after;
+    }
+    EXPECT_FALSE(advise(20 << 20, 2, false, 1).pays);
+    EXPECT_TRUE(advise(20 << 20, 2, false, 1e6).pays);
+    EXPECT_THROW((void)advise(20 << 20, 2, false, -1), bad_input);
+  }
+}
+TEST(AdviseCompaction, ServesAnything) {
+  const spmv_machine machine = hopper_machine(132);
+  for (const std::int64_t rows : {0, 1, 1000})
+    for (const std::int64_t entries : {0, 1, 100'000})
+      for (const std::int64_t free : {0, 7, 1'000'000}) {
+        const auto advice =
+            advise_compaction(machine, {rows, entries, entries + free, 3, false}, {}, 10);
+        EXPECT_GE(advice.slowdown, 1);
+        EXPECT_FALSE(advice.reason.empty());
+      }
+}
+
 } // namespace
 } // namespace lacuna::test

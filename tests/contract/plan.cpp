@@ -470,9 +470,27 @@ TEST(ChoosePlan, KeepsToTheMemoryLimit) {
   });
 }
 
+/// Announced updates choose dynamic_csr, within the limit that the caller sets.
+void expect_dynamic(const spmv_features& f, const spmv_machine& machine) {
+  const auto changing = choose_plan(f, {}, machine, {.will_change = true, .updates = 20});
+  EXPECT_EQ(changing.chosen().format, "dynamic_csr");
+  ASSERT_FALSE(changing.reasons.empty());
+  EXPECT_NE(changing.reasons.front().find("20 batches of changes are announced"),
+            std::string::npos);
+  if (f.entries > 0) EXPECT_NE(changing.reasons.back().find("compact()"), std::string::npos);
+  for (std::size_t i = 1; i < changing.candidates.size(); ++i)
+    EXPECT_FALSE(changing.candidates[i].refused.empty()) << changing.candidates[i].format;
+  EXPECT_EQ(choose_plan(f, {}, machine, {.format = "bsr", .updates = 20}).chosen().format, "bsr");
+  const auto little = choose_plan(f, {}, machine, {.memory_limit = 1, .updates = 20});
+  EXPECT_EQ(little.chosen().format, "csr");
+  EXPECT_NE(little.reasons.front().find("allowed"), std::string::npos) << little.reasons.front();
+  EXPECT_THROW(choose_plan(f, {}, machine, {.updates = -1}), bad_input);
+}
+
 TEST(ChoosePlan, HintsAreHeeded) {
   for_each_case([](const recorded& m, const spmv_features& f, const spmv_machine& machine) {
     EXPECT_EQ(choose_plan(f, {}, machine, {.will_change = true}).chosen().format, "csr");
+    expect_dynamic(f, machine);
     for (const std::string& format : planned_formats())
       EXPECT_EQ(choose_plan(f, {}, machine, {.format = format}).chosen().format, format);
     const auto reorder = choose_plan(f, {}, machine, {.may_reorder = true});

@@ -78,6 +78,13 @@ TYPED_TEST(FaultDynamic, Batches) {
     insert(ctx, m, outer.view(), {existing::replace, outside::grow});
   });
   TestFixture::expect_survives("erase", 3, [&](auto& m) { erase(ctx, m, batch.view()); });
+  TestFixture::expect_survives("compact by length", 6, [&](auto& m) {
+    compact(ctx, m, {.by_length = true, .slack = true});
+    insert(ctx, m, batch.view());
+  });
+  for (const auto method : {spgemm_method::adaptive, spgemm_method::expand_sort})
+    TestFixture::expect_survives(
+        "multiply", 6, [&](auto& m) { multiply(ctx, m, transposed(m), m, {.method = method}); });
 }
 
 TYPED_TEST(FaultDynamic, Rows) {

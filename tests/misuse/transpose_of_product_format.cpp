@@ -1,5 +1,5 @@
 // The transpose of a matrix in a format that is made for products.
-// expect: lacuna: this operation takes csr and csc matrices; use to_csr
+// expect: lacuna: this operation takes csr, csc and dynamic_csr matrices; use to_csr
 #include <lacuna/lacuna.hpp>
 
 void wrong(const lacuna::host_context& ctx, const lacuna::bsr<double>& m) {

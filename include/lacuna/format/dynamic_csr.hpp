@@ -47,6 +47,9 @@ struct dynamic_csr_options {
   /// Any thread may call snapshot() while another one changes the matrix. What every change costs
   /// then: a copy of the table, O(rows), and no row is changed in place, so there is no slack.
   bool concurrent = false;
+  /// Rows of a matrix that is converted have their slack behind them from the start, so that the
+  /// first batches go in place. Such a matrix is not compact.
+  bool slack_at_start = false;
 };
 
 /// What a kernel needs to walk over rows: pointers and sizes, trivially copyable. Owns nothing.
@@ -54,6 +57,7 @@ template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
           space S = space::host>
 class dynamic_csr_view : public detail::product_view {
 public:
+  using row_format = void; ///< sums, sparse products and transposition take it as they take a csr
   using scalar_type = std::remove_const_t<T>;
   using index_type = I;
   using offset_type = O;
@@ -67,6 +71,12 @@ public:
   constexpr std::int64_t size() const { return nnz; }
   /// Entries of a row: its degree, where the matrix is a graph.
   constexpr std::int64_t row_size(std::int64_t row) const { return sizes[row]; }
+  /// Segment s of a row: places [segment_begin, segment_end) of colind and values.
+  constexpr int segment_count(std::int64_t row) const { return counts[row]; }
+  constexpr std::int64_t segment_begin(std::int64_t row, int s) const {
+    return begin[s * pitch + row];
+  }
+  constexpr std::int64_t segment_end(std::int64_t row, int s) const { return end[s * pitch + row]; }
   /// Calls f(column, value) for each entry of a row, in its order; in a kernel, too.
   template <class F> constexpr void for_each_in_row(std::int64_t row, F f) const {
     for (int s = 0; s < counts[row]; ++s)
@@ -87,6 +97,11 @@ public:
       if (low < last && colind[low] == column) return low;
     }
     return -1;
+  }
+
+  /// The same matrix; only where it is compact.
+  constexpr csr_view<const scalar_type, I, O, S> csr_rows() const {
+    return {values, begin, colind, extent, static_cast<O>(nnz), facts{true, unique}};
   }
 
   index<I> extent{};
@@ -192,6 +207,10 @@ template <class T, class I, class O, space S>
 LACUNA_EXPORT dynamic_csr<T, I, O, S> make_dynamic(const context<S>& ctx, index<I> shape,
                                                    const csr_view<const T, I, O, S>* a,
                                                    const dynamic_csr_options& options);
+/// Takes the arrays of a over as the pool; its columns ascend. If it throws, a is as it was.
+template <class T, class I, class O, space S>
+LACUNA_EXPORT dynamic_csr<T, I, O, S> take_dynamic(const context<S>& ctx, csr<T, I, O, S>&& a,
+                                                   const dynamic_csr_options& options);
 template <class T, class I, class O, space S>
 LACUNA_EXPORT csr<T, I, O, S> dynamic_to_csr(const context<S>& ctx,
                                              dynamic_csr_view<const T, I, O, S> a);
@@ -283,6 +302,11 @@ template <class T, class I, class O>
 LACUNA_EXPORT void multiply_format(const host_context& ctx, T alpha,
                                    dynamic_csr_view<const T, I, O> a, dense_view<const T> x, T beta,
                                    dense_view<const T> z, dense_view<T> y);
+/// y = alpha A^T x + beta z, as multiply_csr_transposed: the bits depend on the number of threads.
+template <class T, class I, class O>
+LACUNA_EXPORT void
+multiply_transposed_rows(const host_context& ctx, T alpha, dynamic_csr_view<const T, I, O> a,
+                         vector_view<const T> x, T beta, vector_view<const T> z, vector_view<T> y);
 template <class T, class I, class O>
 LACUNA_EXPORT void check_dynamic(const host_context& ctx, dynamic_csr_view<const T, I, O> a);
 } // namespace detail::cpu
@@ -298,7 +322,12 @@ LACUNA_GPU_EXPORT void multiply_format(const device_context& ctx, T alpha,
 
 namespace detail {
 using cpu::multiply_format;
+using cpu::multiply_transposed_rows;
 using gpu::multiply_format;
+template <class T, class I, class O, space S>
+csr<T, I, O, S> make_csr(const context<S>& ctx, dynamic_csr_view<const T, I, O, S> a) {
+  return dynamic_to_csr<T, I, O, S>(ctx, a);
+}
 /// A matrix on a device is tested on the host, from a copy.
 template <class T, class I, class O, space S>
 void check_view(const context<S>& ctx, dynamic_csr_view<const T, I, O, S> a) {
@@ -325,22 +354,31 @@ void check_view(const context<S>& ctx, dynamic_csr_view<const T, I, O, S> a) {
 }
 } // namespace detail
 
-/// From a csr matrix or view, whose rows are put in order if they are not stated to be. Costs a
-/// copy of A.
+/// From a matrix or view of any format. Of a csr it costs a copy, of others the way to a csr; rows
+/// that are not stated to be in order are put so.
 template <space S, class A>
 auto to_dynamic_csr(const context<S>& ctx, const A& a, const dynamic_csr_options& options = {}) {
   const auto view = detail::const_view(a);
   using V = decltype(view);
-  using T = typename V::scalar_type;
-  using I = typename V::index_type;
-  using O = typename V::offset_type;
   detail::require_same_space<S, V>();
-  if (view.order().sorted)
-    return detail::make_dynamic<T, I, O, S>(ctx, view.shape(), &view, options);
-  auto sorted = copy_to(ctx, view);
-  sort(ctx, sorted);
-  const auto in_order = std::as_const(sorted).view();
-  return detail::make_dynamic<T, I, O, S>(ctx, view.shape(), &in_order, options);
+  if constexpr (requires { view.rowptr(); }) {
+    using T = typename V::scalar_type;
+    using I = typename V::index_type;
+    using O = typename V::offset_type;
+    if (view.order().sorted)
+      return detail::make_dynamic<T, I, O, S>(ctx, view.shape(), &view, options);
+    return to_dynamic_csr(ctx, copy_to(ctx, view), options);
+  } else {
+    return to_dynamic_csr(ctx, to_csr(ctx, a), options);
+  }
+}
+/// Takes a's arrays over: they become the pool, and the table is all that is made. There is no
+/// room in that pool yet. If it throws, a's rows may have been put in order.
+template <class T, class I, class O, space S>
+dynamic_csr<T, I, O, S> to_dynamic_csr(const context<S>& ctx, csr<T, I, O, S>&& a,
+                                       const dynamic_csr_options& options = {}) {
+  sort(ctx, a);
+  return detail::take_dynamic<T, I, O, S>(ctx, std::move(a), options);
 }
 template <class A>
   requires(!detail::is_context<A>)

@@ -1,4 +1,4 @@
-// C = alpha op(A) + beta op(B), all sparse: CSR in, CSR out, rows sorted and unique.
+// C = alpha op(A) + beta op(B), all sparse: CSR (dynamic CSR) in, CSR out, rows sorted and unique.
 //
 //   auto c = add(ctx, a, b);                                   new owner
 //   auto c = add(ctx, scaled(2.0, a), scaled(-1.0, transposed(b)));
@@ -20,7 +20,8 @@
 // round(round(alpha a) + round(beta b)), never fused, so that A + B and B + A have the same bits,
 // on every engine and for any number of threads. Rows that are not stated to be sorted and unique
 // are looked at; if they are not, a sorted copy is used in which duplicates are summed in stored
-// order. A transposed operand costs a transposed copy. Equal patterns are noticed: only values are
+// order. A transposed operand costs a transposed copy; a dynamic_csr that is not compact a copy as
+// a csr. Equal patterns are noticed: only values are
 // added then. Of operands that differ in the width of their indices or offsets the narrower one is
 // copied into the wider types. O(nnz(A) + nnz(B) + rows); waits for the device.
 #pragma once
@@ -158,7 +159,11 @@ auto add_sparse(const context<S>& ctx, const A& a, const B& b) {
   require_compressed<Op, Other>();
   require_same_space<S, Op, Other>();
   require_same_value<T, Other>();
-  if constexpr (fit && !are_alike<Op, Other>) {
+  if constexpr (fit && has_row_format<Op, Other>) {
+    const csr_rows_of left(ctx, a_op);
+    const csr_rows_of right(ctx, b_op);
+    return add_sparse<OC>(ctx, left.operand(), right.operand());
+  } else if constexpr (fit && !are_alike<Op, Other>) {
     const widened<Op, Other> left(ctx, a_op);
     const widened<Other, Op> right(ctx, b_op);
     return add_sparse<OC>(ctx, left.operand(), right.operand());
@@ -227,8 +232,10 @@ std::int64_t count_sum(const context<S>& ctx, const summand<T, I, O, S>& a,
 template <space S, class A, class B, class C>
 void sum_into(const context<S>& ctx, const char* op, std::int64_t nnz, const A& a, const B& b,
               C&& c) {
-  auto a_op = operand(a);
-  auto b_op = operand(b);
+  const csr_rows_of a_rows(ctx, operand(a));
+  const csr_rows_of b_rows(ctx, operand(b));
+  auto a_op = a_rows.operand();
+  auto b_op = b_rows.operand();
   using Op = decltype(a_op);
   using View = std::remove_cv_t<decltype(compressed_rows(mutable_view(std::forward<C>(c))))>;
   require_summands<S, Op, decltype(b_op)>();
@@ -282,8 +289,10 @@ void add(const A& a, const B& b, C&& c) {
 template <space S, class A, class B>
   requires(detail::are_summands<A, B>)
 operation_info_t add_inspect(const context<S>& ctx, const A& a, const B& b) {
-  const auto a_op = detail::operand(a);
-  const auto b_op = detail::operand(b);
+  const detail::csr_rows_of a_rows(ctx, detail::operand(a));
+  const detail::csr_rows_of b_rows(ctx, detail::operand(b));
+  const auto a_op = a_rows.operand();
+  const auto b_op = b_rows.operand();
   using Op = std::remove_cv_t<decltype(a_op)>;
   detail::require_summands<S, Op, decltype(b_op)>();
   using summand = detail::summand<typename Op::scalar_type, typename Op::index_type,
@@ -348,7 +357,8 @@ void add_compute(const operation_info_t& info, const A& a, const B& b, C&& c) {
 template <space S, class A, class C>
   requires(detail::is_summand<A>)
 void add_to(const context<S>& ctx, const A& a, C&& c) {
-  const auto a_op = detail::operand(a);
+  const detail::csr_rows_of a_rows(ctx, detail::operand(a));
+  const auto a_op = a_rows.operand();
   const auto to = detail::mutable_view(std::forward<C>(c));
   using Op = decltype(a_op);
   using T = typename Op::scalar_type;

@@ -125,13 +125,21 @@ void multiply_columns(const context<S>& ctx, const operation_info_t* info,
   const auto t = transpose(ctx, a.a);
   multiply_format(ctx, alpha, inspected{t.view()}, x, beta, z, y);
 }
-/// A in a format made for multiplication alone, not transposed.
+/// A in a format made for multiplication; transposed, one whose rows are a csr's.
 template <class View, class T, space S>
   requires(is_product_format<View>)
 void multiply_columns(const context<S>& ctx, const operation_info_t*, const sparse_operand<View>& a,
                       T alpha, dense_view<const T, S> x, T beta, dense_view<const T, S> z,
                       dense_view<T, S> y) {
-  multiply_format(ctx, alpha, a.a, x, beta, z, y);
+  if (!a.transposed) return multiply_format(ctx, alpha, a.a, x, beta, z, y);
+  if constexpr (is_row_format<View>) {
+    if constexpr (S == space::host)
+      if (!a.a.compact && are_vectors(x, beta, z, y))
+        return multiply_transposed_rows(ctx, alpha, a.a, as_vector(x), beta, as_vector(z),
+                                        as_vector(y));
+    const csr_rows_of rows(ctx, a);
+    multiply_columns(ctx, nullptr, rows.operand(), alpha, x, beta, z, y);
+  }
 }
 
 /// Unwraps operands, vectors as matrices of one column, and checks them; Z may be `no_addend`. What
@@ -170,7 +178,8 @@ void multiply_unwrapped(const context<S>& ctx, const operation_info_t* info, con
         constexpr bool vector = !requires { x_op.x.ld(); };
         return column_sizes{v.shape().row, v.shape().col, vector};
       };
-      if (is_product_format<decltype(a_op.a)> && a_op.transposed)
+      using View = decltype(a_op.a);
+      if (is_product_format<View> && !is_row_format<View> && a_op.transposed)
         throw unsupported("multiply: this format multiplies in one direction; plan() with "
                           "transposed_multiplies, or make it from the transposed matrix");
       const column_sizes z_sizes = sizes(z_columns);
@@ -197,7 +206,7 @@ void multiply(const A& a, const X& x, Y&& y) {
                              std::forward<Y>(y));
 }
 template <class A, class X, class Z, class Y>
-  requires(detail::is_matrix_operand<A>)
+  requires(detail::is_matrix_operand<A> && !detail::is_matrix_operand<X>)
 void multiply(const A& a, const X& x, const Z& z, Y&& y) {
   detail::multiply_unwrapped(detail::default_context_of<A>(), nullptr, a, x, z, std::forward<Y>(y));
 }
@@ -207,7 +216,7 @@ void multiply(const context<S>& ctx, const A& a, const X& x, Y&& y) {
   detail::multiply_unwrapped(ctx, nullptr, a, x, detail::no_addend{}, std::forward<Y>(y));
 }
 template <space S, class A, class X, class Z, class Y>
-  requires(detail::is_matrix_operand<A>)
+  requires(detail::is_matrix_operand<A> && !detail::is_matrix_operand<X>)
 void multiply(const context<S>& ctx, const A& a, const X& x, const Z& z, Y&& y) {
   detail::multiply_unwrapped(ctx, nullptr, a, x, z, std::forward<Y>(y));
 }

@@ -135,10 +135,12 @@ template <mdspan_like M> auto const_view(const M& m) { return const_view(mdspan_
 template <class T>
   requires(is_operand_view<T>::value)
 T const_view(T a) { return a; }
-/// The formats made for multiplication alone: those of format/ but coo, csr, csc, dense.
+/// The formats made for multiplication: those of format/ but coo, csr, csc, dense.
 template <class T> inline constexpr bool is_product_format = requires {
   typename T::product_format;
 };
+/// One of them whose rows the operations on csr matrices take, too: dynamic_csr.
+template <class T> inline constexpr bool is_row_format = requires { typename T::row_format; };
 template <class A>
   requires(is_product_format<A>)
 auto const_view(const A& a) {
@@ -309,13 +311,53 @@ inline constexpr bool are_in = ((Operand::memory_space == S) && ...);
 template <class T, class... Operand>
 inline constexpr bool are_of = (std::is_same_v<typename Operand::scalar_type, T> && ...);
 
-/// csr and csc, scaled or transposed or not; formats made for products are none.
+/// csr, csc and dynamic_csr, scaled or transposed or not; other formats made for products are none.
 template <class... Operand>
-inline constexpr bool are_compressed = (!is_product_format<decltype(Operand::a)> && ...);
+inline constexpr bool are_compressed = ((!is_product_format<decltype(Operand::a)> ||
+                                         is_row_format<decltype(Operand::a)>)&&...);
 template <class... Operand> constexpr void require_compressed() {
   static_assert(are_compressed<Operand...>,
-                "lacuna: this operation takes csr and csc matrices; use to_csr");
+                "lacuna: this operation takes csr, csc and dynamic_csr matrices; use to_csr");
 }
+
+/// An operand whose rows are a csr's: itself. Those of a row format are copied to one, unless they
+/// lie side by side.
+template <class Op> class csr_rows_of {
+public:
+  template <space S> csr_rows_of(const context<S>&, const Op& op) : op_(op) {}
+  [[nodiscard]] const Op& operand() const { return op_; }
+
+private:
+  Op op_;
+};
+template <class View>
+  requires(is_row_format<View>)
+class csr_rows_of<sparse_operand<View>> {
+  using T = typename View::scalar_type;
+  using I = typename View::index_type;
+  using O = typename View::offset_type;
+  static constexpr space own_space = View::memory_space;
+
+public:
+  template <space S>
+  csr_rows_of(const context<S>& ctx, const sparse_operand<View>& op)
+      : op_{{}, op.alpha, op.transposed} {
+    if constexpr (S == own_space) { // else the operation refuses it
+      if (!op.a.compact) own_ = make_csr(ctx, op.a);
+      op_.a = op.a.compact ? op.a.csr_rows() : std::as_const(own_).view();
+    }
+  }
+  csr_rows_of(const csr_rows_of&) = delete;
+  csr_rows_of& operator=(const csr_rows_of&) = delete;
+  [[nodiscard]] const matrix_operand<T, I, O, own_space>& operand() const { return op_; }
+
+private:
+  csr<T, I, O, own_space> own_;
+  matrix_operand<T, I, O, own_space> op_;
+};
+template <space S, class Op> csr_rows_of(const context<S>&, const Op&) -> csr_rows_of<Op>;
+template <class... Operand>
+inline constexpr bool has_row_format = (is_row_format<decltype(Operand::a)> || ...);
 
 /// One readable message instead of a page of overloads when spaces or value types are mixed.
 template <space S, class... Operand> constexpr void require_same_space() {

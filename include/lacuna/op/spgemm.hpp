@@ -9,6 +9,9 @@
 //
 // A result of the caller's is a csr or a csc (spgemm_phases.hpp, also for products in phases).
 //
+// A dynamic_csr that is not compact is copied as a csr first. One as the result:
+// spgemm_dynamic.hpp.
+//
 // After Parger et al. (spECK, 2020): a light analysis of the rows picks an accumulator for each;
 // or, if options.method says so, after King et al. (2016): rows are expanded and sorted. Every
 // entry's products are added in the order of A's row, so results are bitwise repeatable, for any
@@ -118,7 +121,12 @@ auto multiply_sparse(const context<S>& ctx, const A& a, const B& b, const spgemm
   require_compressed<Op, Other>();
   require_same_space<S, Op, Other>();
   require_same_value<T, Other>();
-  if constexpr (fit && !are_alike<Op, Other>) { // the narrower one is copied into wider types
+  if constexpr (fit && has_row_format<Op, Other>) {
+    const csr_rows_of left(ctx, a_op);
+    const csr_rows_of right(ctx, b_op);
+    return multiply_sparse<OC>(ctx, left.operand(), right.operand(), options, pattern);
+  } else if constexpr (fit &&
+                       !are_alike<Op, Other>) { // the narrower one is copied into wider types
     const widened<Op, Other> left(ctx, a_op);
     const widened<Other, Op> right(ctx, b_op);
     return multiply_sparse<OC>(ctx, left.operand(), right.operand(), options, pattern);

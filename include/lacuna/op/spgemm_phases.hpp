@@ -230,8 +230,10 @@ template <class A> struct offset_of<A, void> { using type = typename operand_t<A
 /// C: a type like its, or void.
 template <class C, space S, class A, class B>
 operation_info_t compute_for(const context<S>& ctx, const A& a, const B& b) {
-  const auto a_op = operand(a);
-  const auto b_op = operand(b);
+  const csr_rows_of a_rows(ctx, operand(a));
+  const csr_rows_of b_rows(ctx, operand(b));
+  const auto a_op = a_rows.operand();
+  const auto b_op = b_rows.operand();
   require_like_factors<S, decltype(a_op), decltype(b_op)>();
   using OC = typename offset_of<A, C>::type;
   static_assert(sizeof(OC) >= sizeof(typename decltype(a_op)::offset_type),
@@ -302,7 +304,9 @@ template <space S, class A, class B, class C>
   requires(detail::are_sparse<A, B>)
 void multiply_fill(const context<S>& ctx, const operation_info_t& info, const A& a, const B& b,
                    C&& c) {
-  detail::fill_product(ctx, "multiply_fill", info, detail::operand(a), detail::operand(b),
+  const detail::csr_rows_of left(ctx, detail::operand(a));
+  const detail::csr_rows_of right(ctx, detail::operand(b));
+  detail::fill_product(ctx, "multiply_fill", info, left.operand(), right.operand(),
                        std::forward<C>(c), detail::product_part::all);
 }
 template <class A, class B, class C>
@@ -317,7 +321,9 @@ template <space S, class A, class B, class C>
   requires(detail::are_sparse<A, B>)
 void multiply_refill(const context<S>& ctx, const operation_info_t& info, const A& a, const B& b,
                      C&& c) {
-  detail::fill_product(ctx, "multiply_refill", info, detail::operand(a), detail::operand(b),
+  const detail::csr_rows_of left(ctx, detail::operand(a));
+  const detail::csr_rows_of right(ctx, detail::operand(b));
+  detail::fill_product(ctx, "multiply_refill", info, left.operand(), right.operand(),
                        std::forward<C>(c), detail::product_part::values);
 }
 template <class A, class B, class C>
@@ -342,7 +348,9 @@ template <space S, class A, class B, class C>
   requires(detail::are_sparse<A, B>)
 void multiply_symbolic_fill(const context<S>& ctx, const operation_info_t& info, const A& a,
                             const B& b, C&& c) {
-  detail::fill_product(ctx, "multiply_symbolic_fill", info, detail::operand(a), detail::operand(b),
+  const detail::csr_rows_of left(ctx, detail::operand(a));
+  const detail::csr_rows_of right(ctx, detail::operand(b));
+  detail::fill_product(ctx, "multiply_symbolic_fill", info, left.operand(), right.operand(),
                        std::forward<C>(c), detail::product_part::pattern);
 }
 template <class A, class B, class C>
@@ -391,8 +399,10 @@ void multiply(const A& a, const B& b, C&& c) {
 template <space S, class A, class B>
   requires(detail::are_sparse<A, B>)
 spgemm_estimate estimate(const context<S>& ctx, const A& a, const B& b) {
-  const auto a_op = detail::operand(a);
-  const auto b_op = detail::operand(b);
+  const detail::csr_rows_of a_rows(ctx, detail::operand(a));
+  const detail::csr_rows_of b_rows(ctx, detail::operand(b));
+  const auto a_op = a_rows.operand();
+  const auto b_op = b_rows.operand();
   using T = typename decltype(a_op)::scalar_type;
   using I = typename decltype(a_op)::index_type;
   using O = typename decltype(a_op)::offset_type;

@@ -1,4 +1,4 @@
-// B = A^T: csr from csr, or csc from csc.
+// B = A^T: csr from csr or dynamic_csr, or csc from csc.
 //
 //   auto b = transpose(ctx, a);                 new owner
 //   transpose(ctx, a, b);                       into memory of the caller's
@@ -105,11 +105,17 @@ auto transpose(const context<S>& ctx, const A& a) {
   else
     return result;
 }
-/// Formats made for products are refused in one line.
+/// Of a dynamic_csr: a csr. Other formats made for products are refused in one line.
 template <space S, class A>
   requires(detail::is_product_format<A>)
-void transpose(const context<S>&, const A& a) {
-  detail::require_compressed<decltype(detail::operand(a))>();
+auto transpose(const context<S>& ctx, const A& a) {
+  const auto op = detail::operand(a);
+  using Op = decltype(op);
+  detail::require_compressed<Op>();
+  if constexpr (detail::are_compressed<Op>) {
+    const detail::csr_rows_of rows(ctx, op);
+    return transpose(ctx, rows.operand().a);
+  }
 }
 template <class A>
   requires(detail::is_compressed<A>)

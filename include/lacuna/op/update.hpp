@@ -40,6 +40,11 @@ struct update_counts {
 };
 struct compact_options {
   bool merge = false; ///< add duplicates up, which `append` leaves
+  /// Rows lie in the pool in the order of their length, the shortest first, as in the paper.
+  /// Products are then those of segments: is_compact() is false.
+  bool by_length = false;
+  /// Each row has its slack behind it, as a new segment has. is_compact() is false then.
+  bool slack = false;
 };
 
 /// O(b log b + rows hit), not O(entries). Throws bad_input that names the first entry outside.

@@ -20,6 +20,8 @@ struct plan_hints {
   /// that the environment variable LACUNA_FORCE_FORMAT names, else the fastest.
   std::string format = {};
   double value_updates = 0; ///< calls of update_values: what they need is made with the plan
+  /// Batches that will insert or erase entries: dynamic_csr, which takes them (see dynamic()).
+  double updates = 0;
 };
 
 /// The formats that plans choose from, in the order of their table: "csr" first.

@@ -9,6 +9,9 @@
 //
 //   op.update_values(a);               new values, the same pattern: nothing is chosen again
 //
+//   auto op = plan(ctx, a, {.updates = 50});       entries will be inserted or erased
+//   insert(ctx, op.dynamic(), batch);
+//
 // Who owns what: the plan owns what it made. Given a matrix that lives elsewhere (an owner by name,
 // a view), it keeps no copy where CSR is the answer but looks at the caller's arrays, and so do
 // products with the transposed matrix that were not announced: keep `a` alive and its pattern
@@ -48,6 +51,7 @@ template <class A> constexpr void require_can_be_taken() {
 } // namespace detail
 
 template <class T, class I, class O, space S> class async_operator;
+template <class T, std::signed_integral I, std::signed_integral O, space S> class dynamic_csr;
 
 /// What plan() returns. Moves, does not copy.
 template <class T, class I, class O, space S> class LACUNA_EXPORT planned_operator {
@@ -103,6 +107,11 @@ public:
         update(from);
     }
   }
+
+  /// The matrix of a plan with announced updates, for insert, erase and the like (op/update.hpp):
+  /// products, with its transpose too, see what it holds. Alone, as update_values. Throws
+  /// unsupported if the format is another than dynamic_csr.
+  dynamic_csr<T, I, O, S>& dynamic();
 
   [[nodiscard]] lacuna::index<std::int64_t> shape() const;
   /// Entries of the matrix.

@@ -1,4 +1,5 @@
-// Dynamic CSR, in a plan: only where it is asked for. As long as nothing changes it is CSR.
+// Dynamic CSR, in a plan: where it is asked for, or changes are announced. As long as nothing
+// changes it is CSR.
 #pragma once
 
 #include <lacuna/format/dynamic_csr.hpp>
@@ -17,7 +18,7 @@ struct dynamic_csr_format : csr_ordered_format {
   static constexpr bool only_by_name = true;
 
   static void offer(const offer_to& to, std::vector<plan_candidate>& out) {
-    if (!to.asks_for(name)) return;
+    if (!to.asks_for(name) && to.hints.updates == 0) return;
     const dynamic_csr_options defaults;
     const double table =
         as_double(to.f.rows) * (as_double((2 * defaults.segments + 2) * to.w.offset) + 1);
@@ -34,6 +35,10 @@ struct dynamic_csr_format : csr_ordered_format {
     [[nodiscard]] std::size_t bytes() const { return m.bytes() + order.bytes(); }
     dynamic_csr_view<const T, I, O, S> view() const { return m.view(); }
   };
+  template <class T, class I, class O, space S>
+  static dynamic_csr<T, I, O, S>* dynamic_of(matrix<T, I, O, S>& m) {
+    return &m.m;
+  }
   template <class T, class I, class O, space S>
   static matrix<T, I, O, S> make(const context<S>& ctx, csr_view<const T, I, O, S> a,
                                  const plan_options&) {
@@ -67,6 +72,8 @@ struct dynamic_csr_format : csr_ordered_format {
   template <class T, class I, class O, space S>
   static void update(const context<S>& ctx, matrix<T, I, O, S>& m,
                      const value_source<T, I, O, S>& v) {
+    if (m.m.size() != v.a.size())
+      throw unsupported("update_values: entries were inserted or erased since the plan was made");
     detail::place_values<T, O, S>(ctx, m.order.empty() ? v.from : m.order.data(), v.a.values(),
                                   m.m.values());
   }
