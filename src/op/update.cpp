@@ -310,7 +310,6 @@ template <class T, class I, class O, space S> struct dynamic_access {
   }
   static update_counts insert(const context<S>& ctx, matrix& m, coo_view<const T, I, O, S> batch,
                               const insert_options& options) {
-    if (batch.size() == 0) return {};
     const index<I> before = m.state.extent;
     if (options.outside == outside::grow) {
       const index<I> shape(std::max(before.row, batch.shape().row),
@@ -325,6 +324,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
       }
       m.state.extent.col = shape.col;
     }
+    if (batch.size() == 0) return {};
     try {
       const auto rule = static_cast<batch_rule>(options.existing);
       const batch_outcome outcome = apply_with_room(ctx, m, batch, rule);
@@ -386,6 +386,20 @@ template <class T, class I, class O, space S> struct dynamic_access {
       return take_out(m, cpu::erase_columns<T, I, O>(ctx, rows_of(m), columns));
     else
       return take_out(m, gpu::erase_columns<T, I, O>(ctx, rows_of(m), columns));
+  }
+  static update_counts erase_vertices(const context<S>& ctx, matrix& m,
+                                      vector_view<const I, S> vertices) {
+    if (m.state.extent.row != m.state.extent.col)
+      throw bad_input(fmt::format("erase_vertices: a graph's matrix is square, not {} x {}",
+                                  m.state.extent.row, m.state.extent.col));
+    const auto before = m.snapshot();
+    try {
+      const std::int64_t out = erase_rows(ctx, m, vertices).erased;
+      return {0, 0, out + erase_columns(ctx, m, vertices).erased};
+    } catch (...) {
+      m.restore(before);
+      throw;
+    }
   }
   static void scale_rows(const context<S>& ctx, matrix& m, vector_view<const T, S> factors) {
     if (factors.size() != m.state.extent.row)
@@ -465,6 +479,11 @@ update_counts erase_columns(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
   return detail::dynamic_access<T, I, O, S>::erase_columns(ctx, m, columns);
 }
 template <class T, class I, class O, space S>
+update_counts erase_vertices(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                             std::type_identity_t<vector_view<const I, S>> vertices) {
+  return detail::dynamic_access<T, I, O, S>::erase_vertices(ctx, m, vertices);
+}
+template <class T, class I, class O, space S>
 void scale_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                 std::type_identity_t<vector_view<const T, S>> factors) {
   detail::dynamic_access<T, I, O, S>::scale_rows(ctx, m, factors);
@@ -529,6 +548,8 @@ std::optional<T> entry(const context<S>& ctx, const dynamic_csr<T, I, O, S>& m, 
                                                 vector_view<const I, S>);                          \
   template update_counts erase_columns<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,    \
                                                    vector_view<const I, S>);                       \
+  template update_counts erase_vertices<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,   \
+                                                    vector_view<const I, S>);                      \
   template void scale_rows<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,                \
                                        vector_view<const T, S>);                                   \
   template void compact<T, I, O, S>(const context<S>&, dynamic_csr<T, I, O, S>&,                   \

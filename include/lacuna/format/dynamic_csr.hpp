@@ -236,6 +236,13 @@ public:
     s.pool_ = pool;
     return s;
   }
+  /// Back to a snapshot of this matrix, which goes on sharing its entries. O(1).
+  void restore(const dynamic_csr_snapshot<T, I, O, S>& s) {
+    state = s.view_;
+    table = std::const_pointer_cast<detail::dynamic_table<I, O, S>>(s.table_);
+    pool = std::const_pointer_cast<detail::dynamic_pool<T, I, S>>(s.pool_);
+    frozen_ = state.used;
+  }
 
 private:
   template <class, class, class, space> friend struct detail::dynamic_access;
