@@ -34,8 +34,8 @@ void invert_slots(const host_context& ctx, const I* slots, std::int64_t rows, I*
 }
 
 template <class T, class I>
-split_batch<T, I, space::host> split(const host_context& ctx, const batch_to_split<T, I>& batch,
-                                     bool by_row) {
+split_batch<T, I, space::host> split_by_part(const host_context& ctx,
+                                             const batch_to_split<T, I>& batch, bool by_row) {
   const std::int64_t n = batch.parts, size = batch.size;
   split_batch<T, I, space::host> result;
   array<I> keys(ctx, size);
@@ -92,8 +92,8 @@ void gather_parts(const host_context& ctx, const T* results, const I* slots, std
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE
 #define LACUNA_INSTANTIATE(T, I)                                                                   \
-  template split_batch<T, I, space::host> split<T, I>(const host_context&,                         \
-                                                      const batch_to_split<T, I>&, bool);          \
+  template split_batch<T, I, space::host> split_by_part<T, I>(const host_context&,                 \
+                                                              const batch_to_split<T, I>&, bool);  \
   template void gather_parts<T, I>(const host_context&, const T*, const I*, std::int64_t,          \
                                    std::int64_t, T*);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)

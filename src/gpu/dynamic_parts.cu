@@ -84,8 +84,8 @@ void invert_slots(const device_context& ctx, const I* slots, std::int64_t rows, 
 }
 
 template <class T, class I>
-split_batch<T, I, space::device> split(const device_context& ctx, const batch_to_split<T, I>& batch,
-                                       bool by_row) {
+split_batch<T, I, space::device> split_by_part(const device_context& ctx,
+                                               const batch_to_split<T, I>& batch, bool by_row) {
   const device_guard guard(ctx.device());
   const std::int64_t n = batch.parts, size = batch.size;
   split_batch<T, I, space::device> result;
@@ -148,8 +148,8 @@ void copy_between(const device_context& ctx, void* to, int to_device, const void
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE
 #define LACUNA_INSTANTIATE(T, I)                                                                   \
-  template split_batch<T, I, space::device> split<T, I>(const device_context&,                     \
-                                                        const batch_to_split<T, I>&, bool);        \
+  template split_batch<T, I, space::device> split_by_part<T, I>(                                   \
+      const device_context&, const batch_to_split<T, I>&, bool);                                   \
   template void gather_parts<T, I>(const device_context&, const T*, const I*, std::int64_t,        \
                                    std::int64_t, T*);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)

@@ -168,9 +168,9 @@ template <class T, class I, class O, space S> struct parts_access {
                                         shape.col,
                                         parts};
     if constexpr (S == space::host)
-      return cpu::split<T, I>(ctx, to_split, by_row);
+      return cpu::split_by_part<T, I>(ctx, to_split, by_row);
     else
-      return gpu::split<T, I>(ctx, to_split, by_row);
+      return gpu::split_by_part<T, I>(ctx, to_split, by_row);
   }
   /// Part p's share of a batch, where the part is: a view of it, or of copies.
   struct share_of_part {

@@ -65,8 +65,8 @@ void invert_slots(const host_context& ctx, const I* slots, std::int64_t rows, I*
 /// By part, entries of one part in their order; by_row: in the order of the part's rows. Device:
 /// waits.
 template <class T, class I>
-split_batch<T, I, space::host> split(const host_context& ctx, const batch_to_split<T, I>& batch,
-                                     bool by_row);
+split_batch<T, I, space::host> split_by_part(const host_context& ctx,
+                                             const batch_to_split<T, I>& batch, bool by_row);
 /// rowind[k], a row of part p out of n, becomes the matrix's row.
 template <class I>
 void number_rows(const host_context& ctx, const I* row_of_slot, std::int64_t n, std::int64_t p,
@@ -85,7 +85,7 @@ LACUNA_GPU_EXPORT void invert_slots(const device_context& ctx, const I* slots, s
                                     I* to);
 template <class T, class I>
 LACUNA_GPU_EXPORT split_batch<T, I, space::device>
-split(const device_context& ctx, const batch_to_split<T, I>& batch, bool by_row);
+split_by_part(const device_context& ctx, const batch_to_split<T, I>& batch, bool by_row);
 template <class I>
 LACUNA_GPU_EXPORT void number_rows(const device_context& ctx, const I* row_of_slot, std::int64_t n,
                                    std::int64_t p, I* rowind, std::int64_t size);
