@@ -1,4 +1,4 @@
-# Half of the time that most sources take goes into headers and their templates. Quick builds read them
+# Half of the time that most sources take goes into headers and their templates. Grouped builds read them
 # a few times instead of once per source: files in the build folder include several sources each.
 
 # lacuna_deal_out(<groups> <name> <count> <source>...): deals the sources, all of one language, out, one
@@ -46,10 +46,10 @@ function(lacuna_group_device_sources groups)
   set(${groups} ${${groups}} PARENT_SCOPE)
 endfunction()
 
-# lacuna_group_sources(<list> <name> <count>): puts groups in place of the C++ sources in the list. A
-# full build leaves them as they are.
+# lacuna_group_sources(<list> <name> <count>): puts groups in place of the C++ sources in the list, if
+# LACUNA_GROUP_SOURCES is on.
 function(lacuna_group_sources list_name name count)
-  if(LACUNA_QUICK_BUILD)
+  if(LACUNA_GROUP_SOURCES)
     list(TRANSFORM ${list_name} PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
     set(groups "")
     lacuna_deal_out(groups ${name} ${count} ${${list_name}})

@@ -18,6 +18,7 @@
 #include <lacuna/format/csr_k.hpp>
 #include <lacuna/format/dense.hpp>
 #include <lacuna/format/dynamic_csr.hpp>
+#include <lacuna/format/dynamic_csr_parts.hpp>
 #include <lacuna/format/ell_csr.hpp>
 #include <lacuna/format/packed_csr.hpp>
 #include <lacuna/gen/generate.hpp>

@@ -8,7 +8,7 @@
 namespace lacuna::reference {
 namespace {
 
-struct entry {
+struct product_sum {
   long double sum = 0, sum_abs = 0;
   double products = 0;
 };
@@ -35,12 +35,12 @@ expected_matrix multiply_sparse(csr_view<const T, I, O> a, csr_view<const T, I, 
   const double eps = std::numeric_limits<T>::epsilon(), tiny = std::numeric_limits<T>::denorm_min();
   expected_matrix c{{left.shape.row, right.shape.col}, {}, {}, {}};
   for (std::size_t i = 0; i + 1 < left_starts.size(); ++i) {
-    std::map<std::int64_t, entry> row;
+    std::map<std::int64_t, product_sum> row;
     for (std::size_t k = left_starts[i]; k < left_starts[i + 1]; ++k) {
       const auto middle = static_cast<std::size_t>(left.col[k]);
       for (std::size_t l = right_starts[middle]; l < right_starts[middle + 1]; ++l) {
         const long double product = static_cast<long double>(left.value[k]) * right.value[l];
-        entry& e = row[right.col[l]];
+        product_sum& e = row[right.col[l]];
         e.sum += product;
         e.sum_abs += std::abs(product);
         e.products += 1;

@@ -274,6 +274,18 @@ public:
     frozen_ = state_.used;
     return current();
   }
+  /// Back to a snapshot of this matrix, which goes on sharing its entries. O(1).
+  void restore(const dynamic_csr_snapshot<T, I, O, S>& s) {
+    state_ = s.view_;
+    table_ = std::const_pointer_cast<detail::dynamic_table<I, O, S>>(s.table_);
+    pool_ = std::const_pointer_cast<detail::dynamic_pool<T, I, S>>(s.pool_);
+    frozen_ = state_.used;
+    bins_old_ = true;
+    if (!published_) return;
+    auto latest = s; // what was published goes behind the lock
+    const std::lock_guard guard(published_->mutex);
+    std::swap(published_->latest, latest);
+  }
 
 private:
   template <class, class, class, space> friend struct detail::dynamic_access;

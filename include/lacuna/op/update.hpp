@@ -75,6 +75,11 @@ LACUNA_EXPORT update_counts replace_rows(const context<S>& ctx, dynamic_csr<T, I
 template <class T, class I, class O, space S>
 LACUNA_EXPORT update_counts erase_columns(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
                                           std::type_identity_t<vector_view<const I, S>> columns);
+/// Rows and columns of these numbers, of a square matrix: vertices of a graph with their edges. The
+/// numbers of the others stay. Looks at every entry, and copies them.
+template <class T, class I, class O, space S>
+LACUNA_EXPORT update_counts erase_vertices(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
+                                           std::type_identity_t<vector_view<const I, S>> vertices);
 /// Row i times factors[i].
 template <class T, class I, class O, space S>
 LACUNA_EXPORT void scale_rows(const context<S>& ctx, dynamic_csr<T, I, O, S>& m,
