@@ -39,9 +39,8 @@ csr<T, I, O> new_entries(const host_context& ctx, dynamic_csr_view<const T, I, O
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template csr<T, I, O> new_entries<T, I, O>(                                                      \
-      const host_context&, dynamic_csr_view<const T, I, O>, std::int64_t,                          \
-      csr_view<const T, I, std::int64_t>);
+  template csr<T, I, O> new_entries<T, I, O>(const host_context&, dynamic_csr_view<const T, I, O>, \
+                                             std::int64_t, csr_view<const T, I, std::int64_t>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::cpu

@@ -23,8 +23,8 @@ new_entries(const device_context& ctx, dynamic_csr_view<const T, I, O, space::de
   exclusive_sums(ctx, entries, std::as_const(is_new).data(), places.data());
   std::int64_t count = 0;
   read_back(ctx, &count, std::as_const(places).data() + entries, 1);
-  csr<T, I, O, space::device> result(ctx, m.extent,
-                                     checked_cast<O>(count, "the number of entries"), part.order());
+  csr<T, I, O, space::device> result(ctx, m.extent, checked_cast<O>(count, "the number of entries"),
+                                     part.order());
   for_each(ctx, std::int64_t{m.extent.row} + 1, "new_entries: rowptr",
            [first, rows, rowptr = part.rowptr().data(), places = places.data(),
             to = result.rowptr().data()] __device__(std::int64_t i) {

@@ -24,9 +24,9 @@ using bytes = std::span<const char>;
 /// The head of a file, if it is one of this kind and version and undamaged.
 template <class H> H read_head(bytes file, const char* magic, const std::string& name) {
   if (file.size() < sizeof(H) || std::memcmp(file.data(), magic, 8) != 0)
-    throw bad_input(fmt::format("not a journal's: its {} bytes do not begin with {}", file.size(),
-                                magic),
-                    name, 0);
+    throw bad_input(
+        fmt::format("not a journal's: its {} bytes do not begin with {}", file.size(), magic), name,
+        0);
   const H head = head_at<H>(file);
   if (head.journal.version != journal_version)
     throw unsupported(fmt::format("version {} of a journal; this build knows version {}",
@@ -47,12 +47,12 @@ std::string in_words(int value_bytes, int index_bytes, int offset_bytes) {
 detail::journal_matrix read_checkpoint(bytes file, const std::string& name) {
   const auto head = read_head<checkpoint_head>(file, checkpoint_magic, name);
   const journal_head& j = head.journal;
-  detail::journal_matrix m{{j.value_bytes, j.index_bytes, j.offset_bytes, head.rows, head.cols,
-                            head.entries, j.batches},
-                           head.unique != 0,
-                           {},
-                           {},
-                           {}};
+  detail::journal_matrix m{
+      {j.value_bytes, j.index_bytes, j.offset_bytes, head.rows, head.cols, head.entries, j.batches},
+      head.unique != 0,
+      {},
+      {},
+      {}};
   // No array is longer than the file, so sizes below do not overflow.
   const auto most = static_cast<std::int64_t>(file.size());
   const auto throw_size = [&] {
@@ -148,8 +148,8 @@ struct journal_files::state {
     broken.clear();
   }
   void write_checkpoint(const journal_matrix& m) {
-    checkpoint_head first{head,           m.facts.rows,      m.facts.cols, m.facts.entries,
-                          m.unique ? 1U : 0U, data_crc(m), 0, 0};
+    checkpoint_head first{
+        head, m.facts.rows, m.facts.cols, m.facts.entries, m.unique ? 1U : 0U, data_crc(m), 0, 0};
     std::memcpy(first.journal.magic, checkpoint_magic, 8);
     first.journal.batches = batches;
     first.crc = io::crc_of(first);
@@ -188,9 +188,12 @@ struct journal_files::state {
   }
   /// The log ends where it did before a record. If it cannot be made to, nothing goes in any more.
   void drop_tail(int reason) noexcept {
-    if (::ftruncate(log.get(), size) != 0) reason = errno;
-    else if (sync == journal_sync::every_batch && ::fdatasync(log.get()) != 0) reason = errno;
-    else return;
+    if (::ftruncate(log.get(), size) != 0)
+      reason = errno;
+    else if (sync == journal_sync::every_batch && ::fdatasync(log.get()) != 0)
+      reason = errno;
+    else
+      return;
     broken = std::strerror(reason);
   }
 };
@@ -286,9 +289,12 @@ bool journal_files::next(journal_record& record) {
     ++s.batches;
     if (s.batches <= s.matrix.facts.batches) continue; // the checkpoint has it
     ++s.recovery.replayed;
-    record = {static_cast<journal_kind>(head.kind), static_cast<existing>(head.existing),
-              static_cast<outside>(head.outside),   head.rows,
-              head.cols,                            head.count,
+    record = {static_cast<journal_kind>(head.kind),
+              static_cast<existing>(head.existing),
+              static_cast<outside>(head.outside),
+              head.rows,
+              head.cols,
+              head.count,
               arrays};
     return true;
   }
@@ -299,9 +305,9 @@ bool journal_files::next(journal_record& record) {
 void journal_files::refuse(const char* reason) {
   state& s = *state_;
   if (next_record(s.unread, s.at, s.head) < s.unread.size() && !s.salvage)
-    throw bad_input(fmt::format("batch {} at byte {} cannot be applied: {}", s.batches, s.record_at,
-                                reason),
-                    s.log_name(), 0);
+    throw bad_input(
+        fmt::format("batch {} at byte {} cannot be applied: {}", s.batches, s.record_at, reason),
+        s.log_name(), 0);
   --s.batches;
   --s.recovery.replayed;
   s.cut(s.record_at);
@@ -314,8 +320,7 @@ void journal_files::append(const journal_record& record, std::initializer_list<b
                              "and was not applied",
                              printable(s.log_name()), reason, s.batches + 1, s.size));
   };
-  if (!s.broken.empty())
-    throw_failed(s.broken + " (earlier; a checkpoint begins a new log)");
+  if (!s.broken.empty()) throw_failed(s.broken + " (earlier; a checkpoint begins a new log)");
   record_head head{record_magic,
                    static_cast<std::uint8_t>(record.kind),
                    static_cast<std::uint8_t>(record.existing),

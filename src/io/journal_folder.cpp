@@ -93,8 +93,8 @@ descriptor_owner journal_folder::replace(const std::string& name,
     if (const int reason = write_parts(made.get(), at, filled); reason != 0) throw_reason(reason);
     at += static_cast<std::int64_t>(part.size() + filled[1].size());
   }
-  if (::fsync(made.get()) != 0 || ::renameat(folder_.get(), unfinished.c_str(), folder_.get(),
-                                             name.c_str()) != 0)
+  if (::fsync(made.get()) != 0 ||
+      ::renameat(folder_.get(), unfinished.c_str(), folder_.get(), name.c_str()) != 0)
     throw_reason(errno);
   flush(folder_.get(), path_);
   return made;

@@ -58,8 +58,7 @@ private:
     found_ = found_.size() == 0 ? std::move(fresh) : add(ctx_, found_, fresh);
   }
   std::size_t room_left(const csr<T, I, O, S>& last) const {
-    const std::size_t taken =
-        edges_.bytes() + reached_.bytes() + last.bytes() + found_.bytes();
+    const std::size_t taken = edges_.bytes() + reached_.bytes() + last.bytes() + found_.bytes();
     if (taken >= options_.memory_limit)
       throw out_of_memory(fmt::format("closure: {} entries so far, in round {}, take {} bytes of "
                                       "the {} allowed",

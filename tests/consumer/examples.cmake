@@ -2,7 +2,7 @@
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(GLOB_RECURSE examples ${PREFIX}/CMakeLists.txt)
 cmake_path(GET examples PARENT_PATH examples)
-foreach(document ../README.md ../LICENSE ../CHANGELOG.md ../docs/files.md poisson.cpp)
+foreach(document ../README.md ../LICENSE ../CHANGELOG.md ../docs/files.md poisson.cpp flow_analysis.cpp)
   if(NOT EXISTS ${examples}/${document})
     message(FATAL_ERROR "${document} is not installed beside ${examples}")
   endif()
@@ -12,3 +12,4 @@ run(${CMAKE_COMMAND} -S ${examples} -B ${WORK}/examples -G ${GENERATOR} -D CMAKE
     -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_BUILD_TYPE=${CONFIG} -D CMAKE_CXX_FLAGS=${flags})
 run(${CMAKE_COMMAND} --build ${WORK}/examples)
 run(${WORK}/examples/example-poisson)
+run(${WORK}/examples/example-flow_analysis)

@@ -295,10 +295,11 @@ TEST_F(Journal, RefusedBatchAtTheEndOfTheLog) {
   const double value = 1;
   const auto append = [&] {
     detail::journal_files files(folder_ / "j", detail::journal_types<double, int, int>, unsynced);
-    for (detail::journal_record each; files.next(each);) {}
-    files.append({detail::journal_kind::insert, {}, {}, 20, 30, 1, {}},
-                 {{reinterpret_cast<const char*>(place), 8},
-                  {reinterpret_cast<const char*>(&value), 8}});
+    for (detail::journal_record each; files.next(each);) {
+    }
+    files.append(
+        {detail::journal_kind::insert, {}, {}, 20, 30, 1, {}},
+        {{reinterpret_cast<const char*>(place), 8}, {reinterpret_cast<const char*>(&value), 8}});
   };
   append();
   EXPECT_GT(fs::file_size(folder_ / "j/log"), log_.size());

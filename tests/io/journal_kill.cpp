@@ -55,8 +55,8 @@ TEST(JournalKill, AThousandTimes) {
   matrix model(one, {rows, 50});
   std::int64_t applied = 0, cut = 0, wrote = 0;
   io::create_journal(one, folder / "j", matrix(one, {rows, 50}));
-  void* const shared = ::mmap(nullptr, sizeof(told), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const shared =
+      ::mmap(nullptr, sizeof(told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);
   auto* const by_child = static_cast<volatile told*>(shared);
   random_source random(15);

@@ -1,5 +1,6 @@
-// A dynamic matrix with a journal: a folder with a checkpoint of the matrix and a log of the batches
-// since. After a kill at any byte it opens as the matrix after the last complete batch, bit by bit.
+// A dynamic matrix with a journal: a folder with a checkpoint of the matrix and a log of the
+// batches since. After a kill at any byte it opens as the matrix after the last complete batch, bit
+// by bit.
 //
 //   auto m = io::create_journal(ctx, "graph.journal", to_dynamic_csr(ctx, a));
 //   insert(ctx, m, batch);                  written to the log, then applied; also erase, ...
@@ -194,11 +195,12 @@ private:
   }
   static matrix_type make(const context<S>& ctx, const detail::journal_matrix& from,
                           const dynamic_csr_options& layout) {
-    const csr_view<const T, I, O> rows(reinterpret_cast<const T*>(from.values.data()),
-                                       reinterpret_cast<const O*>(from.rowptr.data()),
-                                       reinterpret_cast<const I*>(from.colind.data()),
-                                       {checked_cast<I>(from.facts.rows, "rows"), checked_cast<I>(from.facts.cols, "columns")},
-                                       from.facts.entries, facts{true, from.unique});
+    const csr_view<const T, I, O> rows(
+        reinterpret_cast<const T*>(from.values.data()),
+        reinterpret_cast<const O*>(from.rowptr.data()),
+        reinterpret_cast<const I*>(from.colind.data()),
+        {checked_cast<I>(from.facts.rows, "rows"), checked_cast<I>(from.facts.cols, "columns")},
+        from.facts.entries, facts{true, from.unique});
     if constexpr (S == space::host) {
       check(ctx, rows);
       return to_dynamic_csr(ctx, rows, layout);
@@ -219,12 +221,14 @@ private:
         return copy_to(ctx, there);
     };
     const auto* const first = reinterpret_cast<const I*>(r.payload.data());
-    const lacuna::index<I> shape(checked_cast<I>(r.rows, "rows"), checked_cast<I>(r.cols, "columns"));
+    const lacuna::index<I> shape(checked_cast<I>(r.rows, "rows"),
+                                 checked_cast<I>(r.cols, "columns"));
     switch (r.kind) {
     case journal_kind::insert: {
       const auto row = brought(first), col = brought(first + r.count);
       const auto value = brought(reinterpret_cast<const T*>(first + 2 * r.count));
-      insert(ctx, m, {value.data(), row.data(), col.data(), shape, r.count}, {r.existing, r.outside});
+      insert(ctx, m, {value.data(), row.data(), col.data(), shape, r.count},
+             {r.existing, r.outside});
       return;
     }
     case journal_kind::erase: {
@@ -247,8 +251,9 @@ private:
 
 /// Of a folder that create_journal made: `open_journal<dynamic_csr<double>>(ctx, folder)`. Costs
 /// what reading the checkpoint and applying the log's batches again does; an incomplete batch at
-/// the log's end is cut off. Throws bad_input, with file and byte, if there is no journal, its types
-/// are others or it is damaged; failed if another process has it open, or it cannot be written.
+/// the log's end is cut off. Throws bad_input, with file and byte, if there is no journal, its
+/// types are others or it is damaged; failed if another process has it open, or it cannot be
+/// written.
 template <class M, space S>
 journaled<M> open_journal(const context<S>& ctx, const std::string& folder,
                           const journal_options& options = {}) {
@@ -316,15 +321,9 @@ update_counts erase(const context<S>& ctx, journaled<dynamic_csr<T, I, O, S>>& m
                     std::type_identity_t<coo_view<const T, I, O, S>> batch) {
   if (batch.size() == 0) return {};
   const detail::host_elements<I, S> row(batch.rowind()), col(batch.colind());
-  return m.change({detail::journal_kind::erase,
-                   {},
-                   {},
-                   batch.shape().row,
-                   batch.shape().col,
-                   batch.size(),
-                   {}},
-                  {row.bytes, col.bytes},
-                  [&](auto& matrix) { return erase(ctx, matrix, batch); });
+  return m.change(
+      {detail::journal_kind::erase, {}, {}, batch.shape().row, batch.shape().col, batch.size(), {}},
+      {row.bytes, col.bytes}, [&](auto& matrix) { return erase(ctx, matrix, batch); });
 }
 template <class T, class I, class O, space S>
 update_counts erase_rows(const context<S>& ctx, journaled<dynamic_csr<T, I, O, S>>& m,

@@ -5,9 +5,9 @@
 //   auto r = closure(ctx, a, {.reflexive = true});             of 0 or more
 //   auto fresh = new_entries(ctx, m, c);                       entries of c that m does not have
 //
-// An edge is an entry, whatever its value. Semi-naive: a round multiplies what the last one found by
-// A, and only what is new goes on, so that each pair of R meets each edge behind it once: as many
-// products in all as a search from every vertex has steps. Rounds: the longest of the shortest
+// An edge is an entry, whatever its value. Semi-naive: a round multiplies what the last one found
+// by A, and only what is new goes on, so that each pair of R meets each edge behind it once: as
+// many products in all as a search from every vertex has steps. Rounds: the longest of the shortest
 // paths, and one that finds nothing.
 #pragma once
 
@@ -55,9 +55,9 @@ new_entries(const device_context& ctx, dynamic_csr_view<const T, I, O, space::de
             std::int64_t first, csr_view<const T, I, std::int64_t, space::device> part);
 } // namespace detail::gpu
 
-/// Entries of c, rows sorted, that m does not have: what `insert(ctx, m, c, {existing::keep})` would
-/// add. c has m's shape and 64-bit offsets, as multiply_wide makes them. O(entries of c, k log row
-/// each). Throws size_mismatch. Device: waits.
+/// Entries of c, rows sorted, that m does not have: what `insert(ctx, m, c, {existing::keep})`
+/// would add. c has m's shape and 64-bit offsets, as multiply_wide makes them. O(entries of c, k
+/// log row each). Throws size_mismatch. Device: waits.
 template <class T, class I, class O, space S>
 csr<T, I, O, S> new_entries(const context<S>& ctx, const dynamic_csr<T, I, O, S>& m,
                             const csr<T, I, std::int64_t, S>& c) {
