@@ -122,7 +122,7 @@ struct journal_files::state {
   descriptor_owner log;
   std::int64_t size = 0, previous = 0; // of the log; before the last record
   std::int64_t batches = 0;
-  std::string broken; // why nothing can be appended
+  int broken = 0; // the system's reason why nothing can be appended; 0: it can
   journal_recovery recovery;
 
   // While the files are read.
@@ -145,7 +145,7 @@ struct journal_files::state {
     log = folder.replace("log", {bytes_of(first)});
     head = first.journal;
     size = previous = sizeof first;
-    broken.clear();
+    broken = 0;
   }
   void write_checkpoint(const journal_matrix& m) {
     checkpoint_head first{
@@ -194,7 +194,7 @@ struct journal_files::state {
       reason = errno;
     else
       return;
-    broken = std::strerror(reason);
+    broken = reason;
   }
 };
 
@@ -320,7 +320,9 @@ void journal_files::append(const journal_record& record, std::initializer_list<b
                              "and was not applied",
                              printable(s.log_name()), reason, s.batches + 1, s.size));
   };
-  if (!s.broken.empty()) throw_failed(s.broken + " (earlier; a checkpoint begins a new log)");
+  if (s.broken != 0)
+    throw_failed(std::string(std::strerror(s.broken)) +
+                 " (earlier; a checkpoint begins a new log)");
   record_head head{record_magic,
                    static_cast<std::uint8_t>(record.kind),
                    static_cast<std::uint8_t>(record.existing),
@@ -350,8 +352,8 @@ void journal_files::append(const journal_record& record, std::initializer_list<b
   if (s.sync == journal_sync::every_batch && ::fdatasync(s.log.get()) != 0) {
     reason = errno;
     s.drop_tail(reason);
-    s.broken = std::strerror(reason); // what else the system has dropped cannot be known
-    throw_failed(s.broken);
+    s.broken = reason; // what else the system has dropped cannot be known
+    throw_failed(std::strerror(reason));
   }
   s.previous = s.size;
   s.size += static_cast<std::int64_t>(sizeof head + padded(payload));

@@ -236,11 +236,21 @@ private:
       erase(ctx, m, {static_cast<const T*>(nullptr), row.data(), col.data(), shape, r.count});
       return;
     }
-    case journal_kind::erase_rows: erase_rows(ctx, m, brought(first)); return;
-    case journal_kind::erase_columns: erase_columns(ctx, m, brought(first)); return;
-    case journal_kind::scale_rows:
-      scale_rows(ctx, m, brought(reinterpret_cast<const T*>(r.payload.data())));
+    case journal_kind::erase_rows: {
+      const auto rows = brought(first);
+      erase_rows(ctx, m, rows);
       return;
+    }
+    case journal_kind::erase_columns: {
+      const auto columns = brought(first);
+      erase_columns(ctx, m, columns);
+      return;
+    }
+    case journal_kind::scale_rows: {
+      const auto factors = brought(reinterpret_cast<const T*>(r.payload.data()));
+      scale_rows(ctx, m, factors);
+      return;
+    }
     case journal_kind::merge: compact(ctx, m, {.merge = true}); return;
     }
   }
