@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   add_transpose(cli, o, chosen);
   add_convert(cli, o, chosen);
   add_update(cli, o, chosen);
+  add_closure(cli, o, chosen);
   add_reorder(cli, o, chosen);
   add_tune(cli, o, chosen);
   add_demo(cli, o, chosen);

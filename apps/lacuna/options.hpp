@@ -36,6 +36,7 @@ void add_multiply(CLI::App& cli, const options& o, action& chosen);
 void add_add(CLI::App& cli, const options& o, action& chosen);
 void add_transpose(CLI::App& cli, const options& o, action& chosen);
 void add_update(CLI::App& cli, const options& o, action& chosen);
+void add_closure(CLI::App& cli, const options& o, action& chosen);
 void add_convert(CLI::App& cli, const options& o, action& chosen);
 void add_reorder(CLI::App& cli, const options& o, action& chosen);
 void add_tune(CLI::App& cli, const options& o, action& chosen);

@@ -22,12 +22,14 @@
 #include <lacuna/format/ell_csr.hpp>
 #include <lacuna/format/packed_csr.hpp>
 #include <lacuna/gen/generate.hpp>
+#include <lacuna/io/journal.hpp>
 #include <lacuna/io/read.hpp>
 #include <lacuna/io/triplets.hpp>
 #include <lacuna/io/write.hpp>
 #include <lacuna/op/add.hpp>
 #include <lacuna/op/cast.hpp>
 #include <lacuna/op/check.hpp>
+#include <lacuna/op/closure.hpp>
 #include <lacuna/op/concepts.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/copy.hpp>

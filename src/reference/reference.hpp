@@ -72,6 +72,10 @@ expected_matrix multiply_sparse(csr_view<const T, I, O> a, csr_view<const T, I, 
                                 double alpha = 1, bool a_transposed = false,
                                 bool b_transposed = false);
 
+/// An entry of value 1 wherever a path of one or more edges leads, or none if `reflexive`: a search
+/// from every vertex.
+template <class T, class I, class O> triplets closure(csr_view<const T, I, O> a, bool reflexive);
+
 template <class T> expected_scalar dot(vector_view<const T> x, vector_view<const T> y);
 template <class T>
 expected axpby(double alpha, vector_view<const T> x, double beta, vector_view<const T> y);

@@ -2,7 +2,7 @@
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(GLOB_RECURSE examples ${PREFIX}/CMakeLists.txt)
 cmake_path(GET examples PARENT_PATH examples)
-foreach(document ../README.md ../LICENSE ../CHANGELOG.md ../docs/files.md poisson.cpp streaming_pagerank.cpp neighbours.cu)
+foreach(document ../README.md ../LICENSE ../CHANGELOG.md ../docs/files.md poisson.cpp streaming_pagerank.cpp flow_analysis.cpp neighbours.cu)
   if(NOT EXISTS ${examples}/${document})
     message(FATAL_ERROR "${document} is not installed beside ${examples}")
   endif()
@@ -13,3 +13,4 @@ run(${CMAKE_COMMAND} -S ${examples} -B ${WORK}/examples -G ${GENERATOR} -D CMAKE
 run(${CMAKE_COMMAND} --build ${WORK}/examples)
 run(${WORK}/examples/example-poisson)
 run(${WORK}/examples/example-streaming_pagerank)
+run(${WORK}/examples/example-flow_analysis)
