@@ -22,13 +22,15 @@ enum class suite {
   add_t,
   transpose,
   spgemm,
+  update,
   io,
+  paper_000,
   paper_001,
   paper_003,
   paper_004
 };
 
-/// Those of products. io has contestants of its own; the papers' problems are those of spmv, of
+/// Those of products. io, update and paper 000 have contestants of their own; the other papers' problems are those of spmv, of
 /// paper 001 that of spgemm.
 inline const std::vector<suite> all_suites = {suite::spmv, suite::spmv_t, suite::spmm};
 /// Those whose result is a sparse matrix C, judged by the product of C and x.
@@ -39,6 +41,9 @@ inline const std::vector<suite> matrix_suites = {suite::add, suite::add_t, suite
 inline bool makes_matrix(suite s) {
   return s == suite::paper_001 || std::ranges::find(matrix_suites, s) != matrix_suites.end();
 }
+
+/// Those with contestants of their own, matrices that take batches.
+inline bool changes_matrix(suite s) { return s == suite::update || s == suite::paper_000; }
 
 /// Y = A X (spmv, spmm) or Y = A^T X (spmv_t); for add C = A + B, for add_t C = A + A^T, for
 /// transpose C = A^T and for spgemm C = A B, which are to be left as a matrix, and fetch()

@@ -85,7 +85,8 @@ private:
 
 bool run_on_device(const settings& s, int device, const std::string& why) {
   const auto sources =
-      choose_matrices(s, s.what == suite::spmm ? size_class::medium : size_class::large);
+      choose_matrices(s, s.what == suite::spmm || changes_matrix(s.what) ? size_class::medium
+                                                                         : size_class::large);
   // This program and the library may each have a CUDA runtime of their own; both use the device's
   // primary context, which this makes current for cuSPARSE too.
   require(cudaSetDevice(device), "cudaSetDevice");
@@ -97,7 +98,7 @@ bool run_on_device(const settings& s, int device, const std::string& why) {
   rig<space::device> r{ctx,
                        static_cast<double>(properties.l2_bytes),
                        s.repeat > 0 ? s.repeat : 11,
-                       queue_timer(ctx, makes_matrices ? 10e-3 : 0),
+                       queue_timer(ctx, makes_matrices || changes_matrix(s.what) ? 10e-3 : 0),
                        {}};
   if (makes_matrices && s.repeat == 0) r.most_seconds = 8;
   // Far beyond the L2, and never a large share of the memory.

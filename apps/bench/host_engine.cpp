@@ -43,7 +43,8 @@ double time_runs(prepared& entrant) {
 
 bool run_on_host(const settings& s, const std::string& why) {
   const bool spgemm = s.what == suite::spgemm || s.what == suite::paper_001;
-  const auto sources = choose_matrices(s, spgemm ? size_class::small : size_class::medium);
+  const bool small = spgemm || changes_matrix(s.what);
+  const auto sources = choose_matrices(s, small ? size_class::small : size_class::medium);
   const host_context ctx({s.threads});
   report out(s, fmt::format("CPU, {} thread{}", ctx.threads(), ctx.threads() == 1 ? "" : "s"), why);
   const double cache = app::last_cache_bytes();

@@ -20,14 +20,17 @@ void add_options(CLI::App& cli, settings& s) {
                           {"add-t", suite::add_t},
                           {"transpose", suite::transpose},
                           {"spgemm", suite::spgemm},
+                          {"update", suite::update},
                           {"io", suite::io},
+                          {"paper:000", suite::paper_000},
                           {"paper:001", suite::paper_001},
                           {"paper:003", suite::paper_003},
                           {"paper:004", suite::paper_004}},
                          "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X;\n"
                          "add: C = A + B; add-t: C = A + A^T; transpose: C = A^T;\n"
-                         "spgemm: C = A A, or A A^T if A is not square; io: files;\n"
-                         "paper:001, :003, :004: the papers' tables beside this machine's")
+                         "spgemm: C = A A, or A A^T if A is not square;\n"
+                         "update: batches into a matrix; io: files;\n"
+                         "paper:000, :001, :003, :004: the papers' tables beside this machine's")
       ->required()
       ->option_text("SUITE");
   app::add_device_option(cli, s.device);
@@ -51,8 +54,9 @@ void add_options(CLI::App& cli, settings& s) {
   app::add_choice<size_class>(
       cli, "--size", s.size,
       {{"small", size_class::small}, {"medium", size_class::medium}, {"large", size_class::large}},
-      "of the set's matrices: small (default of spgemm on the host),\n"
-      "medium (default) or large (default on a device but for spmm)")
+      "of the set's matrices: small (default of spgemm, update and paper:000 on\n"
+      "the host), medium (default) or large (default on a device but for spmm,\n"
+      "update and paper:000)")
       ->option_text("SIZE");
   cli.add_option("--repeat", s.repeat,
                  "rounds whose median counts; default: 21, 11 on a device, fewer where\n"
@@ -69,6 +73,12 @@ void add_options(CLI::App& cli, settings& s) {
                                         {"both", {layout::row_major, layout::column_major}}},
                                        "spmm: row (default), column or both")
       ->option_text("L");
+  cli.add_option("--batches", s.batches,
+                 "update: entries of a batch; default: 1000,10000,100000, on a device\n"
+                 "10000,1000000,10000000; --repeat: batches of each size")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
+      ->option_text("N,...");
   cli.add_option("--seed", s.seed, "of the vectors; default: 1")->option_text("S");
   cli.add_option("--json", s.json, "keep all figures in FILE")->option_text("FILE");
   cli.add_option("--endings", s.endings,
@@ -102,6 +112,7 @@ int main(int argc, char** argv) {
       "  lacuna-bench spmv --device host --threads 2 --matrices poisson3d,rmat:scale=18,edges=20\n"
       "  lacuna-bench spmm --precision both --columns 1,16,64 --layout both --json spmm.json\n"
       "  lacuna-bench spgemm --real shared/matrices --json spgemm.json\n"
+      "  lacuna-bench update --batches 10000,1000000 --json update.json\n"
       "  lacuna-bench paper:004 --threads 2 --json csr_k.json\n"
       "  lacuna-bench io --size medium --folder /scratch");
   settings s;

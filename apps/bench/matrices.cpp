@@ -86,6 +86,47 @@ sources set_of_vectors(size_class size) {
   return set;
 }
 
+/// Like the sixteen of paper 000's Table I in rows, entries per row and their spread: large in its
+/// sizes, medium of at most 12 M entries, small of about half a million.
+sources like_king(size_class size) {
+  const auto like = [size](const char* large, const char* medium, const char* small,
+                           const char* real) {
+    return matrix_source{size == size_class::large    ? large
+                         : size == size_class::medium ? medium
+                                                      : small,
+                         {},
+                         false,
+                         real};
+  };
+  const auto same = [&](const char* spec, const char* small, const char* real) {
+    return like(spec, spec, small, real);
+  };
+  return {same("uniform:rows=735323,per_row=7", "uniform:rows=70000,per_row=7", "AMA"),
+          same("web:n=325557,degree=10", "web:n=50000,degree=10", "CNR"),
+          same("rmat:scale=18,edges=3,a=0.45,b=0.22,c=0.22",
+               "rmat:scale=17,edges=3,a=0.45,b=0.22,c=0.22", "DBL"),
+          same("rmat:scale=16,edges=4", "rmat:scale=16,edges=4", "ENR"),
+          like("web:n=862664,degree=22", "web:n=540000,degree=22", "web:n=24000,degree=22", "EU2"),
+          same("rmat:scale=20,edges=10", "rmat:scale=16,edges=9", "FLI"),
+          like("kron:scale=20,edges=28", "kron:scale=18,edges=25", "kron:scale=13,edges=30", "HOL"),
+          like("web:n=1382908,degree=12", "web:n=1000000,degree=12", "web:n=45000,degree=12",
+               "IN2"),
+          like("web:n=7414866,degree=26", "web:n=460000,degree=26", "web:n=20000,degree=26", "IND"),
+          same("web:n=124651,degree=1.7", "web:n=124651,degree=1.7", "INT"),
+          same("kron:scale=18,edges=20", "kron:scale=14,edges=20", "KRO"),
+          like("rmat:scale=22,edges=19,a=0.5,b=0.2,c=0.2",
+               "rmat:scale=19,edges=19,a=0.5,b=0.2,c=0.2",
+               "rmat:scale=15,edges=17,a=0.5,b=0.2,c=0.2", "LJO"),
+          same("lp:rows=4284,cols=1092610", "lp:rows=400,cols=50000", "RAL"),
+          like("rmat:scale=22,edges=16,a=0.5,b=0.2,c=0.2",
+               "rmat:scale=19,edges=16,a=0.5,b=0.2,c=0.2",
+               "rmat:scale=15,edges=14,a=0.5,b=0.2,c=0.2", "SOC"),
+          same("web:n=1000005", "web:n=150000", "WEB"),
+          like("rmat:scale=21,edges=10,a=0.5,b=0.2,c=0.2",
+               "rmat:scale=20,edges=10,a=0.5,b=0.2,c=0.2",
+               "rmat:scale=16,edges=8,a=0.5,b=0.2,c=0.2", "WIK")};
+}
+
 /// Like the eleven of paper 001's Table 4, in its sizes or, where a run should be short, smaller.
 /// Nothing generated has as many products as TSC_OPF.
 sources like_parger(size_class size) {
@@ -210,6 +251,15 @@ sources set_of_products(size_class size) {
           {"lp:rows=4284,cols=1090000"}};
 }
 
+/// Regular rows, and hubs. Of update: 2^17 rows and 1.2 M entries, 2^20 and 10 M, 2^20 and 100 M.
+sources set_of_updates(size_class size) {
+  if (size == size_class::small)
+    return {{"uniform:rows=131072,per_row=9"}, {"rmat:scale=17,edges=10"}};
+  if (size == size_class::large)
+    return {{"uniform:rows=1048576,per_row=96"}, {"rmat:scale=20,edges=112"}};
+  return {{"uniform:rows=1048576,per_row=10"}, {"rmat:scale=20,edges=10"}};
+}
+
 sources set_of(suite what, size_class size) {
   switch (what) {
   case suite::spgemm: return set_of_products(size);
@@ -218,6 +268,8 @@ sources set_of(suite what, size_class size) {
     std::erase_if(set, [](const matrix_source& m) { return m.name.starts_with("lp"); });
     return set;
   }
+  case suite::update: return set_of_updates(size);
+  case suite::paper_000: return like_king(size);
   case suite::paper_001: return like_parger(size);
   case suite::paper_003: return like_williams();
   case suite::paper_004: return like_lane_booth();

@@ -39,6 +39,8 @@ suite_words words_of(suite s) {
   case suite::paper_001: return {"paper:001", "Parger et al. (2020), spECK"};
   case suite::paper_003: return {"paper:003", "Matam and Kothapalli (2011), rows in CSR and ELL"};
   case suite::paper_004: return {"paper:004", "Lane and Booth (2022), CSR-k"};
+  case suite::update: return {"update", "batches into a matrix"};
+  case suite::paper_000: return {"paper:000", "King et al. (2016), dynamic CSR"};
   case suite::io: break; // has a report of its own
   }
   return {"io", "files"};
@@ -245,7 +247,7 @@ bool report::finish() {
     app::print("\nLeft out: {} with fewer than {} entries (--real-least), and\n", too_small_,
                human_count(settings_.real_least));
   for (const auto& each : unusable_) app::print("{:.138}\n", each);
-  print_means();
+  if (!problems_.empty()) print_means();
   if (settings_.what == suite::spmv || settings_.what == suite::spmv_t)
     print_summary(problems_, settings_.every_format, json_);
   if (settings_.what == suite::spgemm) print_spgemm_summary(problems_, json_);

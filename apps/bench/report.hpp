@@ -23,6 +23,8 @@ public:
   /// Looks only for wrong results and a busy machine.
   void judge(const measured_problem& p);
   [[nodiscard]] const std::vector<measured_problem>& problems() const { return problems_; }
+  /// A result of Lacuna's was wrong.
+  void found_wrong() { all_right_ = false; }
   /// Where a suite keeps what only it has.
   nlohmann::ordered_json& figures() { return json_; }
   /// Summary, peak memory; writes the file. Returns whether Lacuna's results were all right.

@@ -26,6 +26,7 @@ struct settings {
   size_class size = size_class::automatic;
   int repeat = 0; ///< 0: the engine's default
   std::vector<std::int64_t> columns = {8, 32};
+  std::vector<std::int64_t> batches; ///< update: entries of a batch; empty: the engine's default
   std::vector<layout> layouts = {layout::row_major};
   std::string json; ///< file; empty: none
   std::string mkl;  ///< where MKL is; empty: search

@@ -2,21 +2,25 @@
 #pragma once
 
 #include "bench/matrix_suite.hpp"
+#include "bench/paper_000.hpp"
 #include "bench/paper_001.hpp"
 #include "bench/paper_003.hpp"
 #include "bench/paper_004.hpp"
+#include "bench/update/suite.hpp"
 
 namespace lacuna::bench {
 
 template <space S>
 void run_suite(const rig<S>& r, const host_context& host, const settings& s,
                const std::vector<matrix_source>& sources, const peer_lists<S>& peers, report& out) {
-  introduce(s, peers, out);
+  if (!changes_matrix(s.what)) introduce(s, peers, out);
   switch (s.what) {
   case suite::add:
   case suite::add_t:
   case suite::transpose:
   case suite::spgemm: return run_matrix_suite(r, host, s, sources, peers, out);
+  case suite::update: return run_update(r, host, s, sources, peers, out);
+  case suite::paper_000: return run_paper_000(r, host, s, sources, out);
   case suite::paper_001: return run_paper_001(r, host, s, sources, peers, out);
   case suite::paper_003: return run_paper_003(r, host, s, sources, peers, out);
   case suite::paper_004: return run_paper_004(r, host, s, sources, peers, out);

@@ -60,7 +60,8 @@ TEST_F(Bench, SumsTransposesAndProducts) {
 }
 
 TEST_F(Bench, PlainTerminalsGetAscii) {
-  for (const std::string suite : {"spmv", "transpose", "spgemm", "paper:001", "paper:003"}) {
+  for (const std::string suite : {"spmv", "transpose", "spgemm", "update", "paper:000",
+                                  "paper:001", "paper:003"}) {
     run_settings s;
     s.program = LACUNA_BENCH_PROGRAM;
     s.environment = {"LC_ALL=C"};
@@ -148,6 +149,49 @@ TEST_F(Bench, RealMatricesOfAFolder) {
   EXPECT_EQ(bench({"spmv", "--matrices", "real/bad.mtx"}).code, 3);
   EXPECT_EQ(bench({"spmv", "--matrices", "none"}).code, 3);
   EXPECT_EQ(bench({"spmv", "--matrices", "none", "--real", "nowhere"}).code, 3);
+}
+
+TEST_F(Bench, Updates) {
+  const auto all = figures({"update", "--precision", "both", "--batches", "50,3000", "--matrices",
+                            "uniform:rows=300,per_row=4,rmat:scale=8,edges=6"});
+  ASSERT_EQ(all["results"].size(), 4u);
+  for (const auto& r : all["results"]) {
+    ASSERT_EQ(r["batches"].size(), 2u);
+    EXPECT_TRUE(r["batches"][1]["fresh"]) << "a batch beyond the matrix";
+    for (const auto* part : {&r["batches"][0], &r["batches"][1], &r["streaming"], &r["rounds"]})
+      for (const auto& c : (*part)["contestants"]) EXPECT_TRUE(c["verified"]) << c.dump();
+    for (const auto& b : r["batches"]) {
+      EXPECT_GT(b["limit_entries_per_s"], 0);
+      for (const char* name : {"Lacuna", "Lacuna, replace"})
+        for (const char* key : {"inserts_per_s", "erases_per_s"})
+          EXPECT_GT(named(b["contestants"], name)[key], 0) << name << key;
+      for (const char* name : {"Lacuna: sort, add", "Lacuna: from triplets", "HYB, append"})
+        EXPECT_GT(named(b["contestants"], name)["inserts_per_s"], 0) << name;
+    }
+    EXPECT_EQ(r["rounds"]["rounds"], 50);
+    EXPECT_GT(named(r["rounds"]["contestants"], "Lacuna")["peak_bytes"], 0);
+    EXPECT_GT(named(r["streaming"]["contestants"], "Lacuna, append")["inserts_per_s"], 0);
+    for (const char* key : {"csr_seconds", "fragmented_seconds", "compacted_seconds", "hyb_seconds",
+                            "compact_seconds", "copy_seconds", "to_dynamic_seconds",
+                            "to_csr_seconds", "dynamic_bytes"})
+      EXPECT_GT(r["products"][key], 0) << key;
+  }
+  EXPECT_TRUE(all["summary"].contains("fragmented_to_csr"));
+}
+
+TEST_F(Bench, Paper000) {
+  const auto all = figures({"paper:000", "--matrices", "web:n=900,lp:rows=20,cols=300"});
+  const auto& paper = all["paper"][0];
+  for (const char* key :
+       {"matrices", "memory", "conversions", "overheads", "updates", "products"})
+    ASSERT_EQ(paper[key].size(), 2u) << key;
+  for (const char* key : {"segments_2", "segments_3", "segments_4", "csr"})
+    EXPECT_GT(paper["memory"][0][key]["measured"], 0) << key;
+  EXPECT_GT(paper["conversions"][1]["csr_to_dynamic"]["measured"], 0);
+  EXPECT_GT(paper["overheads"][1]["hyb_updates"]["measured"], 0);
+  EXPECT_GT(paper["updates"][0]["iterative_dynamic"], 0);
+  EXPECT_GT(paper["updates"][0]["streaming"], 0);
+  EXPECT_GT(paper["products"][0]["fragmented_gflops"], 0);
 }
 
 TEST_F(Bench, Paper003) {
