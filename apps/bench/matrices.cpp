@@ -101,30 +101,27 @@ sources like_king(size_class size) {
   const auto same = [&](const char* spec, const char* small, const char* real) {
     return like(spec, spec, small, real);
   };
-  return {same("uniform:rows=735323,per_row=7", "uniform:rows=70000,per_row=7", "AMA"),
-          same("web:n=325557,degree=10", "web:n=50000,degree=10", "CNR"),
-          same("rmat:scale=18,edges=3,a=0.45,b=0.22,c=0.22",
-               "rmat:scale=17,edges=3,a=0.45,b=0.22,c=0.22", "DBL"),
-          same("rmat:scale=16,edges=4", "rmat:scale=16,edges=4", "ENR"),
-          like("web:n=862664,degree=22", "web:n=540000,degree=22", "web:n=24000,degree=22", "EU2"),
-          same("rmat:scale=20,edges=10", "rmat:scale=16,edges=9", "FLI"),
-          like("kron:scale=20,edges=28", "kron:scale=18,edges=25", "kron:scale=13,edges=30", "HOL"),
-          like("web:n=1382908,degree=12", "web:n=1000000,degree=12", "web:n=45000,degree=12",
-               "IN2"),
-          like("web:n=7414866,degree=26", "web:n=460000,degree=26", "web:n=20000,degree=26", "IND"),
-          same("web:n=124651,degree=1.7", "web:n=124651,degree=1.7", "INT"),
-          same("kron:scale=18,edges=20", "kron:scale=14,edges=20", "KRO"),
-          like("rmat:scale=22,edges=19,a=0.5,b=0.2,c=0.2",
-               "rmat:scale=19,edges=19,a=0.5,b=0.2,c=0.2",
-               "rmat:scale=15,edges=17,a=0.5,b=0.2,c=0.2", "LJO"),
-          same("lp:rows=4284,cols=1092610", "lp:rows=400,cols=50000", "RAL"),
-          like("rmat:scale=22,edges=16,a=0.5,b=0.2,c=0.2",
-               "rmat:scale=19,edges=16,a=0.5,b=0.2,c=0.2",
-               "rmat:scale=15,edges=14,a=0.5,b=0.2,c=0.2", "SOC"),
-          same("web:n=1000005", "web:n=150000", "WEB"),
-          like("rmat:scale=21,edges=10,a=0.5,b=0.2,c=0.2",
-               "rmat:scale=20,edges=10,a=0.5,b=0.2,c=0.2",
-               "rmat:scale=16,edges=8,a=0.5,b=0.2,c=0.2", "WIK")};
+  return {
+      same("uniform:rows=735323,per_row=7", "uniform:rows=70000,per_row=7", "AMA"),
+      same("web:n=325557,degree=10", "web:n=50000,degree=10", "CNR"),
+      same("rmat:scale=18,edges=3,a=0.45,b=0.22,c=0.22",
+           "rmat:scale=17,edges=3,a=0.45,b=0.22,c=0.22", "DBL"),
+      same("rmat:scale=16,edges=4", "rmat:scale=16,edges=4", "ENR"),
+      like("web:n=862664,degree=22", "web:n=540000,degree=22", "web:n=24000,degree=22", "EU2"),
+      same("rmat:scale=20,edges=10", "rmat:scale=16,edges=9", "FLI"),
+      like("kron:scale=20,edges=28", "kron:scale=18,edges=25", "kron:scale=13,edges=30", "HOL"),
+      like("web:n=1382908,degree=12", "web:n=1000000,degree=12", "web:n=45000,degree=12", "IN2"),
+      like("web:n=7414866,degree=26", "web:n=460000,degree=26", "web:n=20000,degree=26", "IND"),
+      same("web:n=124651,degree=1.7", "web:n=124651,degree=1.7", "INT"),
+      same("kron:scale=18,edges=20", "kron:scale=14,edges=20", "KRO"),
+      like("rmat:scale=22,edges=19,a=0.5,b=0.2,c=0.2", "rmat:scale=19,edges=19,a=0.5,b=0.2,c=0.2",
+           "rmat:scale=15,edges=17,a=0.5,b=0.2,c=0.2", "LJO"),
+      same("lp:rows=4284,cols=1092610", "lp:rows=400,cols=50000", "RAL"),
+      like("rmat:scale=22,edges=16,a=0.5,b=0.2,c=0.2", "rmat:scale=19,edges=16,a=0.5,b=0.2,c=0.2",
+           "rmat:scale=15,edges=14,a=0.5,b=0.2,c=0.2", "SOC"),
+      same("web:n=1000005", "web:n=150000", "WEB"),
+      like("rmat:scale=21,edges=10,a=0.5,b=0.2,c=0.2", "rmat:scale=20,edges=10,a=0.5,b=0.2,c=0.2",
+           "rmat:scale=16,edges=8,a=0.5,b=0.2,c=0.2", "WIK")};
 }
 
 /// Like the eleven of paper 001's Table 4, in its sizes or, where a run should be short, smaller.

@@ -90,10 +90,11 @@ void print_columns(const char* title, const figures& all, std::span<const column
 }
 
 void print_sizes(const figures& all, json& out) {
-  app::print("\nTable I: matrices, ours and the paper's that they stand for\n  {:<34} {:>9} | {:>7} "
-             "{:>9} | {:>7} {:>7} | {:>5} {:>9} | {:>5} {:>8} | {:>6}\n",
-             "", "entries", "paper", "rows", "paper", "mean", "paper", "deviation", "paper",
-             "longest", "paper");
+  app::print(
+      "\nTable I: matrices, ours and the paper's that they stand for\n  {:<34} {:>9} | {:>7} "
+      "{:>9} | {:>7} {:>7} | {:>5} {:>9} | {:>5} {:>8} | {:>6}\n",
+      "", "entries", "paper", "rows", "paper", "mean", "paper", "deviation", "paper", "longest",
+      "paper");
   for (const auto* f : all) {
     const measured_problem& p = f->facts;
     const published_row* const paper = published_of(*f);
@@ -102,7 +103,8 @@ void print_sizes(const figures& all, json& out) {
     const auto count = [](double v) {
       return v > 0 ? app::human_count(static_cast<std::int64_t>(v)) : std::string("-");
     };
-    const double mean = static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(p.rows, 1));
+    const double mean =
+        static_cast<double>(p.nnz) / static_cast<double>(std::max<std::int64_t>(p.rows, 1));
     app::print("  {:<4} {:<29.29} {:>9} | {:>7} {:>9} | {:>7} {:>7.1f} | {:>5} {:>9.1f} | {:>5} "
                "{:>8} | {:>6}\n",
                p.stands_for, p.matrix, app::human_count(p.nnz), count(q.entries),
@@ -183,10 +185,11 @@ double speedup(double slower, double faster) {
 
 void print_updates(const figures& all, bool device, json& out) {
   const char* const baseline = device ? ways::rebuilding : ways::triplets;
-  app::print("\nFigure 3: 50 rounds of 0.2 % more entries and 5 products, faster than CSR built anew "
-             "({}); streaming, faster than HYB\n  {:<34} {:>10} {:>10} {:>12} {:>12} {:>20} {:>10}\n",
-             baseline, "", "dynamic", "HYB", "sort, add",
-             device ? "CUB's merge" : "", "streaming", "append");
+  app::print(
+      "\nFigure 3: 50 rounds of 0.2 % more entries and 5 products, faster than CSR built anew "
+      "({}); streaming, faster than HYB\n  {:<34} {:>10} {:>10} {:>12} {:>12} {:>20} {:>10}\n",
+      baseline, "", "dynamic", "HYB", "sort, add", device ? "CUB's merge" : "", "streaming",
+      "append");
   std::vector<double> dynamic, hyb, sum, merge, stream, append;
   const auto note = [](std::vector<double>& list, double v) {
     if (v > 0) list.push_back(v);
@@ -199,13 +202,14 @@ void print_updates(const figures& all, bool device, json& out) {
     const auto of_stream = [&](const char* name) {
       return speedup(seconds_of(f->stream.lines, ways::hybrid), seconds_of(f->stream.lines, name));
     };
-    const double d = note(dynamic, of_rounds(ways::dynamic)), h = note(hyb, of_rounds(ways::hybrid)),
-                 a = note(sum, of_rounds(ways::sum)), m = note(merge, of_rounds(ways::merging)),
+    const double d = note(dynamic, of_rounds(ways::dynamic)),
+                 h = note(hyb, of_rounds(ways::hybrid)), a = note(sum, of_rounds(ways::sum)),
+                 m = note(merge, of_rounds(ways::merging)),
                  s = note(stream, of_stream(ways::dynamic)),
                  p = note(append, of_stream(ways::appending));
-    app::print("  {:<4} {:<29.29} {:>10} {:>10} {:>12} {:>12} {:>20} {:>10}\n",
-               f->facts.stands_for, f->facts.matrix, cell_text(d), cell_text(h), cell_text(a),
-               cell_text(m), cell_text(s), cell_text(p));
+    app::print("  {:<4} {:<29.29} {:>10} {:>10} {:>12} {:>12} {:>20} {:>10}\n", f->facts.stands_for,
+               f->facts.matrix, cell_text(d), cell_text(h), cell_text(a), cell_text(m),
+               cell_text(s), cell_text(p));
     out.push_back({{"matrix", f->facts.matrix},
                    {"iterative_dynamic", d},
                    {"iterative_hyb", h},
@@ -224,9 +228,10 @@ void print_updates(const figures& all, bool device, json& out) {
 }
 
 void print_products(const figures& all, json& out) {
-  app::print("\nFigure 4: products after these rounds, GFLOP/s\n  {:<34} {:>8} {:>11} {:>11} {:>8}  "
-             "{:>15} {:>13}\n",
-             "", "CSR", "fragmented", "compacted", "HYB", "fragmented, CSR", "compacted, CSR");
+  app::print(
+      "\nFigure 4: products after these rounds, GFLOP/s\n  {:<34} {:>8} {:>11} {:>11} {:>8}  "
+      "{:>15} {:>13}\n",
+      "", "CSR", "fragmented", "compacted", "HYB", "fragmented, CSR", "compacted, CSR");
   std::vector<double> fragmented, compacted, over_hyb;
   for (const auto* f : all) {
     const product_figures& p = f->product;
@@ -244,18 +249,19 @@ void print_products(const figures& all, json& out) {
                    {"compacted_gflops", gflops(p.compacted)},
                    {"hyb_gflops", gflops(p.hyb)}});
   }
-  app::print("  geometric means: fragmented {:.2f} x CSR, compacted {:.2f} x CSR and {:.2f} x HYB\n",
-             geometric_mean(fragmented), geometric_mean(compacted), geometric_mean(over_hyb));
-  app::print("  the paper: fragmented 8 % slower than compacted, that 1 % slower than CSR; with bins 9 "
-             "% faster than HYB\n");
+  app::print(
+      "  geometric means: fragmented {:.2f} x CSR, compacted {:.2f} x CSR and {:.2f} x HYB\n",
+      geometric_mean(fragmented), geometric_mean(compacted), geometric_mean(over_hyb));
+  app::print(
+      "  the paper: fragmented 8 % slower than compacted, that 1 % slower than CSR; with bins 9 "
+      "% faster than HYB\n");
 }
 
 void print_troubles(const figures& all) {
   for (const auto* f : all)
     for (const auto* lines : {&f->stream.lines, &f->rounds.lines})
       for (const auto& l : *lines)
-        if (!l.trouble.empty())
-          app::print("  {}, {}: {}\n", f->facts.matrix, l.name, l.trouble);
+        if (!l.trouble.empty()) app::print("  {}, {}: {}\n", f->facts.matrix, l.name, l.trouble);
 }
 
 } // namespace
@@ -280,9 +286,10 @@ void print(const std::vector<matrix_figures>& all, bool device, json& out) {
                   memory_columns, one["memory"]);
     print_columns("Table III: conversions over a copy of the CSR", members, conversion_columns,
                   one["conversions"]);
-    print_columns("Table IV: over one product with CSR; existing entries are looked up here, not in "
-                  "HYB nor in the paper",
-                  members, overhead_columns, one["overheads"]);
+    print_columns(
+        "Table IV: over one product with CSR; existing entries are looked up here, not in "
+        "HYB nor in the paper",
+        members, overhead_columns, one["overheads"]);
     print_updates(members, device, one["updates"]);
     print_products(members, one["products"]);
     print_troubles(members);

@@ -78,8 +78,7 @@ overheads measure_overheads(const update_bench<T, S>& bench, const context<S>& c
                             const host_context& host, std::uint64_t seed) {
   const auto a = bench.matrix_view();
   overheads f{std::min<std::int64_t>(1000, a.size())};
-  const auto batches =
-      bench.put(make_batches<T>(host, bench.on_host().view(), f.updates, 9, seed));
+  const auto batches = bench.put(make_batches<T>(host, bench.on_host().view(), f.updates, 9, seed));
   auto m = to_dynamic_csr(ctx, a);
   auto h = to_dynamic_hyb<T>(ctx, a, mean_row(a));
   std::vector<double> dynamic, hyb, sort;

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(block_threads)
   constexpr int rows_at_hand = 3072 / sizeof(O);
   __shared__ O row_starts[rows_at_hand], row_from[rows_at_hand], row_next[rows_at_hand];
   __shared__ O row_length[rows_at_hand], row_rest[rows_at_hand]; // of the two
-  __shared__ tile_marks<gathered> heads; // where rows begin
+  __shared__ tile_marks<gathered> heads;                         // where rows begin
   const std::int64_t begin = std::int64_t{blockIdx.x} * gathered;
   const std::int64_t end = min(begin + gathered, entries);
   const std::int64_t first = cuts[blockIdx.x], count = cuts[blockIdx.x + 1] - first + 1;
@@ -116,8 +116,7 @@ void scale_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m,
   for_each(ctx, m.rows * scale_lanes, "scale_rows", [=] __device__(std::int64_t i) {
     const std::int64_t row = i / scale_lanes;
     for (int s = 0; s < m.counts[row]; ++s)
-      for (std::int64_t k = m.first(s, row) + i % scale_lanes; k < m.last(s, row);
-           k += scale_lanes)
+      for (std::int64_t k = m.first(s, row) + i % scale_lanes; k < m.last(s, row); k += scale_lanes)
         m.values[k] *= factor[row];
   });
 }
@@ -152,9 +151,10 @@ void gather_rows(const device_context& ctx, const dynamic_rows<T, I, O>& from, c
   const device_guard guard(ctx.device());
   const std::int64_t tiles = (entries + gathered - 1) / gathered;
   array<std::int64_t, space::device> cuts(ctx, tiles + 1); // the row of each tile's first entry
-  launch_cuts(ctx, tiles, from.rows, cuts.data(), [=] __device__(std::int64_t tile, std::int64_t r) {
-    return r == 0 || starts[r] <= min(tile * gathered, entries - 1);
-  });
+  launch_cuts(ctx, tiles, from.rows, cuts.data(),
+              [=] __device__(std::int64_t tile, std::int64_t r) {
+                return r == 0 || starts[r] <= min(tile * gathered, entries - 1);
+              });
   gather_entries<<<static_cast<unsigned>(tiles), block_threads, 0, ctx.stream()>>>(
       from, starts, cuts.data(), colind, values, entries);
   check_launch("gather_entries");
@@ -178,7 +178,7 @@ row_bins list_rows(const device_context& ctx, const O* sizes, std::int64_t rows,
   template void scale_rows<T, I, O>(const device_context&, const dynamic_rows<T, I, O>&,           \
                                     vector_view<const T, space::device>);                          \
   template row_bins set_rows<T, I, O>(const device_context&, const dynamic_rows<T, I, O>&,         \
-                                      const O*, const O*);                                                       \
+                                      const O*, const O*);                                         \
   template void gather_rows<T, I, O>(const device_context&, const dynamic_rows<T, I, O>&,          \
                                      const O*, I*, T*, std::int64_t);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)

@@ -23,10 +23,10 @@ struct batch_state {
   std::int64_t inserted;
   unsigned long long mid_rows, long_rows;
   int segments;
-  unsigned parts;    // of rows that are not short
+  unsigned parts;     // of rows that are not short
   unsigned listed[3]; // see rows_to_thin
   unsigned arrived;   // blocks at a barrier
-  unsigned too_full; // see batch_order
+  unsigned too_full;  // see batch_order
 };
 
 /// A part of a row that a block works on.
@@ -83,8 +83,7 @@ template <class T, class I, class O> struct batch_arguments {
   /// Rows and columns at hand are not the batch's.
   __device__ bool unsorted() const { return state->outside != 0 || state->too_full != 0; }
   __device__ bool refused() const {
-    return unsorted() ||
-           limits.used + static_cast<std::int64_t>(state->needed) > limits.capacity;
+    return unsorted() || limits.used + static_cast<std::int64_t>(state->needed) > limits.capacity;
   }
   __device__ std::int64_t hit_rows() const { return sums[n] >> 32; }
   __device__ std::int64_t new_before(std::int64_t i) const { return sums[i] & 0xffffffff; }
@@ -98,8 +97,8 @@ template <class T, class I, class O> struct batch_arguments {
   }
 };
 
-/// A row is one segment of `size` entries from `start` on, with free places up to `end`. It is put on
-/// the lists of middle and long rows, whose counts are the state's.
+/// A row is one segment of `size` entries from `start` on, with free places up to `end`. It is put
+/// on the lists of middle and long rows, whose counts are the state's.
 template <class T, class I, class O>
 __device__ void set_row(const dynamic_rows<T, I, O>& m, std::int64_t row, O start, O end, O size,
                         batch_state* state) {
@@ -222,8 +221,9 @@ template <int entries> struct tile_marks {
   }
 };
 
-/// One cut per warp of the grid, up to `last`: the last i in [0, n) with holds(cut, i), which is so for
-/// 0. Blocks that find their cuts made need not look for them, which takes four waits for memory.
+/// One cut per warp of the grid, up to `last`: the last i in [0, n) with holds(cut, i), which is so
+/// for 0. Blocks that find their cuts made need not look for them, which takes four waits for
+/// memory.
 template <class Holds>
 __global__ void __launch_bounds__(block_threads)
     find_cuts(std::int64_t last, std::int64_t n, std::int64_t* cuts, Holds holds) {
@@ -260,8 +260,8 @@ __device__ inline unsigned row_group() {
   return ((1u << row_lanes) - 1) << (threadIdx.x % 32 / row_lanes * row_lanes);
 }
 
-/// A batch of up to so many entries goes in by one launch, if no snapshot is to be kept. The state's
-/// too_full: one block would have too much to do, and nothing was changed. Waits.
+/// A batch of up to so many entries goes in by one launch, if no snapshot is to be kept. The
+/// state's too_full: one block would have too much to do, and nothing was changed. Waits.
 constexpr std::int64_t most_at_once = 16384;
 template <class T, class I, class O>
 batch_state apply_at_once(const device_context& ctx, batch_arguments<T, I, O> p);

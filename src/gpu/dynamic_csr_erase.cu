@@ -1,5 +1,6 @@
-// Entries go out of a dynamic CSR on the device: their places are marked, and then each row that has
-// some closes its gaps: short ones by four lanes, others by a warp or a block. Nothing is sorted.
+// Entries go out of a dynamic CSR on the device: their places are marked, and then each row that
+// has some closes its gaps: short ones by four lanes, others by a warp or a block. Nothing is
+// sorted.
 #include "gpu/dynamic_csr.cuh"
 
 namespace lacuna::detail::gpu {
@@ -85,7 +86,8 @@ struct rows_to_thin {
   unsigned* rows[3];
   batch_state* state;
 
-  /// Called by all threads of a block: a counter that all warps add to one by one would hold them up.
+  /// Called by all threads of a block: a counter that all warps add to one by one would hold them
+  /// up.
   __device__ void list(bool lists, std::int64_t row, std::int64_t size) const {
     __shared__ unsigned counts[3], bases[3];
     if (threadIdx.x < 3) counts[threadIdx.x] = 0;
@@ -249,8 +251,8 @@ void thin_listed(const device_context& ctx, const dynamic_rows<T, I, O>& m, std:
 
 } // namespace
 
-/// From so many entries on a batch is sorted, by its prefixes alone, before it is looked up: rows are
-/// then met in their order. H200: half the time at a million, no gain at 100,000.
+/// From so many entries on a batch is sorted, by its prefixes alone, before it is looked up: rows
+/// are then met in their order. H200: half the time at a million, no gain at 100,000.
 constexpr std::int64_t sorted_erasure = 200'000;
 
 template <class T, class I, class O>

@@ -92,7 +92,7 @@ template <class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     write_short_rows(const batch_arguments<T, I, O> p) {
   const std::int64_t t = thread_index() / row_lanes;
-  if (t >= p.n) return; // a group leaves as a whole
+  if (t >= p.n) return;                // a group leaves as a whole
   const row_job<I, O> job = p.jobs[t]; // read before it is known whether there is one
   if (t >= p.hit_rows() || p.refused()) return;
   if (job.change == row_change::none || work_of(job) > short_row) return;

@@ -1,6 +1,6 @@
-// A large batch into a compact dynamic CSR on the device: the matrix is written anew, merged with the
-// sorted batch. It costs a copy of all entries, but one that streams: from a twentieth of the entries
-// on that is less than going to each row.
+// A large batch into a compact dynamic CSR on the device: the matrix is written anew, merged with
+// the sorted batch. It costs a copy of all entries, but one that streams: from a twentieth of the
+// entries on that is less than going to each row.
 #include "gpu/dynamic_csr.cuh"
 
 #include "gpu/parts/scan.cuh"
@@ -40,9 +40,9 @@ __global__ void __launch_bounds__(block_threads) locate(const merge_arguments<T,
       at = p.m.lower(begin, end, column);
       if (i == 0 || !p.same_entry(i, i - 1)) {
         const bool there = at < end && p.m.colind[at] == column;
-        kind = !there                           ? entry_kind::added
+        kind = !there                       ? entry_kind::added
                : p.rule == batch_rule::keep ? entry_kind::left_out
-                                                : entry_kind::changed;
+                                            : entry_kind::changed;
       }
     }
   }
@@ -144,8 +144,7 @@ __global__ void __launch_bounds__(block_threads) merge_tiles(const merge_argumen
 
 /// The table, one thread per row.
 template <class T, class I, class O>
-__global__ void __launch_bounds__(block_threads)
-    set_merged_rows(const merge_arguments<T, I, O> a) {
+__global__ void __launch_bounds__(block_threads) set_merged_rows(const merge_arguments<T, I, O> a) {
   const batch_arguments<T, I, O>& p = a.batch;
   if (p.unsorted()) return;
   __shared__ O starts[block_threads + 1];
@@ -162,8 +161,7 @@ __global__ void __launch_bounds__(block_threads)
     a.to.first(0, row) = starts[thread];
     if (row == p.m.rows) p.state->inserted = a.new_before[p.n];
   }
-  if (thread == 0)
-    starts[block_threads] = start_of(min(first + block_threads, p.m.rows), items);
+  if (thread == 0) starts[block_threads] = start_of(min(first + block_threads, p.m.rows), items);
   __syncthreads();
   if (row < p.m.rows)
     set_row(a.to, row, starts[thread], starts[thread + 1], starts[thread + 1] - starts[thread],
@@ -189,11 +187,10 @@ batch_in_order order_batch(const device_context& ctx, const dynamic_rows<T, I, O
 }
 
 template <class T, class I, class O>
-std::optional<batch_outcome> merge_batch(const device_context& ctx, const dynamic_rows<T, I, O>& m,
-                                         std::int64_t entries,
-                                         coo_view<const T, I, O, space::device> batch,
-                                         const batch_in_order& sorted, batch_rule rule,
-                                         const dynamic_rows<T, I, O>& to) {
+std::optional<batch_outcome>
+merge_batch(const device_context& ctx, const dynamic_rows<T, I, O>& m, std::int64_t entries,
+            coo_view<const T, I, O, space::device> batch, const batch_in_order& sorted,
+            batch_rule rule, const dynamic_rows<T, I, O>& to) {
   if (sorted.keys == nullptr) return {}; // indices too large for keys
   const device_guard guard(ctx.device());
   const std::int64_t n = batch.size();
@@ -228,9 +225,10 @@ std::optional<batch_outcome> merge_batch(const device_context& ctx, const dynami
     const std::int64_t d = min(tile * merged_entries, a.entries + a.batch.n);
     return i == 0 || (!a.batch.unsorted() && a.batch.places[i - 1] + i - 1 < d);
   });
-  launch_cuts(ctx, row_blocks, n + 1, a.row_cuts, [a] __device__(std::int64_t block, std::int64_t i) {
-    return i == 0 || (!a.batch.unsorted() && a.batch.row_at(i - 1) < block * block_threads);
-  });
+  launch_cuts(
+      ctx, row_blocks, n + 1, a.row_cuts, [a] __device__(std::int64_t block, std::int64_t i) {
+        return i == 0 || (!a.batch.unsorted() && a.batch.row_at(i - 1) < block * block_threads);
+      });
   launch(merge_tiles<T, I, O>, tiles, "merge_tiles");
   launch(set_merged_rows<T, I, O>, row_blocks, "set_merged_rows");
   const batch_state state = wait_for(ctx, p.state);

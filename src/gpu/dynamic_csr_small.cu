@@ -1,6 +1,6 @@
-// Small batches into a dynamic CSR on the device by one launch, where a dozen would take longer than
-// their work. Every block reads the whole batch and takes the rows that are its own by a hash. It
-// sorts, looks up and decides; when all blocks have, and the pool has room for all of it, each
+// Small batches into a dynamic CSR on the device by one launch, where a dozen would take longer
+// than their work. Every block reads the whole batch and takes the rows that are its own by a hash.
+// It sorts, looks up and decides; when all blocks have, and the pool has room for all of it, each
 // writes its rows.
 #include "gpu/dynamic_csr_write.cuh"
 
@@ -74,9 +74,9 @@ __global__ void __launch_bounds__(small_threads) apply_small(const batch_argumen
     const std::int64_t i = places_in_batch[e], row = p.rows[i], col = p.cols[i];
     const bool inside = row >= 0 && row < m.rows && col >= 0 && col < m.cols;
     if (!inside) atomicMax(&p.state->outside, ~static_cast<unsigned long long>(i));
-    unsorted[e] = inside ? static_cast<std::uint64_t>(row) << p.col_bits |
-                               static_cast<std::uint64_t>(col)
-                         : 0;
+    unsorted[e] =
+        inside ? static_cast<std::uint64_t>(row) << p.col_bits | static_cast<std::uint64_t>(col)
+               : 0;
   }
   __syncthreads();
   // Few entries are sorted by counting those before each.
@@ -108,8 +108,7 @@ __global__ void __launch_bounds__(small_threads) apply_small(const batch_argumen
   sum_in_block(row_number, n);
   const int rows = row_number[n];
   for (int e = thread; e < n; e += small_threads)
-    if (row_number[e + 1] != row_number[e])
-      firsts[row_number[e]] = static_cast<std::uint16_t>(e);
+    if (row_number[e + 1] != row_number[e]) firsts[row_number[e]] = static_cast<std::uint16_t>(e);
   if (thread == 0) {
     firsts[rows] = static_cast<std::uint16_t>(n);
     new_base = atomicAdd(p.state->listed, static_cast<unsigned>(new_before[n]));
@@ -197,10 +196,9 @@ batch_state apply_at_once(const device_context& ctx, batch_arguments<T, I, O> p)
   if (p.rule == batch_rule::touch || bits(p.m.rows) + p.col_bits > 62) return state;
   check(cudaMemsetAsync(p.state, 0, sizeof *p.state, ctx.stream()), "batch");
   void* arguments[] = {&p};
-  check(cudaLaunchCooperativeKernel(
-            reinterpret_cast<const void*>(apply_small<T, I, O>),
-            dim3(static_cast<unsigned>(ctx.properties().multiprocessors)), dim3(small_threads),
-            arguments, 0, ctx.stream()),
+  check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(apply_small<T, I, O>),
+                                    dim3(static_cast<unsigned>(ctx.properties().multiprocessors)),
+                                    dim3(small_threads), arguments, 0, ctx.stream()),
         "apply_small");
   return wait_for(ctx, p.state);
 }

@@ -114,8 +114,8 @@ __global__ void __launch_bounds__(block_threads)
   to_positions[rank] = positions[i];
 }
 
-/// Of a batch's keys only the first bits are sorted by CUB, so many that few keys are equal in them.
-/// Those are put in their places by counting the ones before each.
+/// Of a batch's keys only the first bits are sorted by CUB, so many that few keys are equal in
+/// them. Those are put in their places by counting the ones before each.
 constexpr int prefix_bits(std::int64_t n) { return n <= (std::int64_t{1} << 21) ? 24 : 32; }
 /// Beyond so many, CUB sorts whole keys.
 constexpr int longest_run = 16384;
@@ -261,8 +261,8 @@ void sum_batch(const device_context& ctx, const std::int64_t* counts, std::int64
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
-  template array<char, space::device> sort_batch<T, I, O>(                                         \
-      const device_context&, batch_arguments<T, I, O>&, batch_order);
+  template array<char, space::device> sort_batch<T, I, O>(const device_context&,                   \
+                                                          batch_arguments<T, I, O>&, batch_order);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

@@ -146,8 +146,8 @@ void launch_segments(const device_context& ctx, const dynamic_product<T, I, O>& 
   T* const sums = partial.data();
   const std::int64_t blocks =
       long_rows * long_parts + mid_blocks + blocks_for(std::int64_t{p.a.extent.row} * lanes);
-  multiply_segments<lanes><<<blocks_for(blocks * block_threads), block_threads, 0, ctx.stream()>>>(
-      p, mid_blocks, sums);
+  multiply_segments<lanes>
+      <<<blocks_for(blocks * block_threads), block_threads, 0, ctx.stream()>>>(p, mid_blocks, sums);
   check_launch("multiply_segments");
   for_each(ctx, long_rows, "sum_long_rows", [=] __device__(std::int64_t i) {
     const std::int64_t row = p.a.long_rows[i];

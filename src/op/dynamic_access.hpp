@@ -1,5 +1,6 @@
-// Internal: who owns what of a dynamic CSR, when its pool grows, is compacted or written anew, and what
-// a snapshot keeps. The engines do the rest (src/cpu/dynamic_csr.cpp, src/gpu/dynamic_csr*.cu).
+// Internal: who owns what of a dynamic CSR, when its pool grows, is compacted or written anew, and
+// what a snapshot keeps. The engines do the rest (src/cpu/dynamic_csr.cpp,
+// src/gpu/dynamic_csr*.cu).
 #pragma once
 
 #include <limits>
@@ -72,11 +73,19 @@ template <class T, class I, class O, space S> struct dynamic_access {
 
   static dynamic_rows<T, I, O> rows_of(matrix& m) {
     table_t& t = *m.table_;
-    return {
-        t.begin.data(),           t.end.data(),          t.sizes.data(),        t.room.data(),
-        t.counts.data(),          m.pool_->colind.data(), m.pool_->values.data(), m.pool_->mid_rows.data(),
-        m.pool_->long_rows.data(), m.state_.extent.row,    m.state_.extent.col,    m.state_.pitch,
-        m.options_.segments};
+    return {t.begin.data(),
+            t.end.data(),
+            t.sizes.data(),
+            t.room.data(),
+            t.counts.data(),
+            m.pool_->colind.data(),
+            m.pool_->values.data(),
+            m.pool_->mid_rows.data(),
+            m.pool_->long_rows.data(),
+            m.state_.extent.row,
+            m.state_.extent.col,
+            m.state_.pitch,
+            m.options_.segments};
   }
   /// For reading alone.
   static dynamic_rows<T, I, O> rows_of(const dynamic_csr_view<const T, I, O, S>& v) {
@@ -386,30 +395,25 @@ template <class T, class I, class O, space S> struct dynamic_access {
       compact(ctx, m, after);
     }
   }
-  /// Lists of rows are made anew after entries were erased, so that a row that becomes long again is
-  /// not listed twice, and where one is half full: what one batch adds fits the other half.
-  static void trim_lists(const context<S>& ctx, matrix& m)
-    requires(S == space::device)
-  {
+  /// Lists of rows are made anew after entries were erased, so that a row that becomes long again
+  /// is not listed twice, and where one is half full: what one batch adds fits the other half.
+  static void trim_lists(const context<S>& ctx, matrix& m) requires(S == space::device) {
     if (!m.bins_old_ && m.state_.mid_row_count <= m.pool_->mid_rows.size() / 2 &&
         m.state_.long_row_count <= m.pool_->long_rows.size() / 2)
       return;
     if (!only_owner(m.pool_)) grow(ctx, m, m.capacity()); // a snapshot reads them
     list(ctx, m);
   }
-  static void list(const context<S>& ctx, matrix& m)
-    requires(S == space::device)
-  {
+  static void list(const context<S>& ctx, matrix& m) requires(S == space::device) {
     set_bins(m, gpu::list_rows<I, O>(ctx, m.table_->sizes.data(), m.state_.extent.row,
                                      m.pool_->mid_rows.data(), m.pool_->long_rows.data()));
   }
-  /// A batch of so many entries is better merged with all of a compact matrix than put into its rows.
-  /// H200, a million rows of ten entries: both take as long at a twentieth of the entries.
+  /// A batch of so many entries is better merged with all of a compact matrix than put into its
+  /// rows. H200, a million rows of ten entries: both take as long at a twentieth of the entries.
   static constexpr std::int64_t merge_share = 20, least_to_merge = 16384;
   static std::optional<batch_outcome> merge(const context<S>& ctx, matrix& m,
-                                            coo_view<const T, I, O, S> batch, batch_rule rule)
-    requires(S == space::device)
-  {
+                                            coo_view<const T, I, O, S> batch,
+                                            batch_rule rule) requires(S == space::device) {
     const std::int64_t n = batch.size(), nnz = m.state_.nnz;
     if (!m.state_.compact || rule == batch_rule::touch || n <= least_to_merge ||
         n < nnz / merge_share || n > most_entries - nnz)

@@ -1,9 +1,8 @@
 // Entries and rows of a dynamic matrix, brought to the host.
 #include <lacuna/op/look_up.hpp>
 
-#include <vector>
-
 #include <numeric>
+#include <vector>
 
 #include <fmt/format.h>
 

@@ -60,8 +60,8 @@ TEST_F(Bench, SumsTransposesAndProducts) {
 }
 
 TEST_F(Bench, PlainTerminalsGetAscii) {
-  for (const std::string suite : {"spmv", "transpose", "spgemm", "update", "paper:000",
-                                  "paper:001", "paper:003"}) {
+  for (const std::string suite :
+       {"spmv", "transpose", "spgemm", "update", "paper:000", "paper:001", "paper:003"}) {
     run_settings s;
     s.program = LACUNA_BENCH_PROGRAM;
     s.environment = {"LC_ALL=C"};
@@ -182,8 +182,7 @@ TEST_F(Bench, Updates) {
 TEST_F(Bench, Paper000) {
   const auto all = figures({"paper:000", "--matrices", "web:n=900,lp:rows=20,cols=300"});
   const auto& paper = all["paper"][0];
-  for (const char* key :
-       {"matrices", "memory", "conversions", "overheads", "updates", "products"})
+  for (const char* key : {"matrices", "memory", "conversions", "overheads", "updates", "products"})
     ASSERT_EQ(paper[key].size(), 2u) << key;
   for (const char* key : {"segments_2", "segments_3", "segments_4", "csr"})
     EXPECT_GT(paper["memory"][0][key]["measured"], 0) << key;

@@ -25,8 +25,8 @@ void sort_with(const device_context& ctx, dynamic_hyb<T, space::device>& m,
   csr<T, index_t, offset_t, space::device> rest(ctx, m.parts.shape, static_cast<offset_t>(total));
   for_each_index(ctx, total,
                  [old, keys = keys.data(), positions = positions.data(),
-                  old_rows = m.rest_rows.data(), new_rows = more.rows.data()] __device__(
-                     std::int64_t k) {
+                  old_rows = m.rest_rows.data(),
+                  new_rows = more.rows.data()] __device__(std::int64_t k) {
                    keys[k] = k < old ? old_rows[k] : new_rows[k - old];
                    positions[k] = static_cast<std::uint32_t>(k);
                  });
@@ -36,22 +36,20 @@ void sort_with(const device_context& ctx, dynamic_hyb<T, space::device>& m,
                                              positions.data(), order.data(), total, 0,
                                              bits_below(rows), ctx.stream());
     });
-  for_each_index(
-      ctx, total,
-      [old, order = order.data(), columns = rest.colind().data(), values = rest.values().data(),
-       old_columns = m.parts.rest.colind().data(), old_values = m.parts.rest.values().data(),
-       new_columns = more.columns.data(), new_values = more.values.data()] __device__(
-          std::int64_t k) {
-        const std::int64_t from = order[k];
-        columns[k] = from < old ? old_columns[from] : new_columns[from - old];
-        values[k] = from < old ? old_values[from] : new_values[from - old];
-      });
-  for_each_index(ctx, rows + 1,
-                 [total, sorted = sorted.data(), rowptr = rest.rowptr().data()] __device__(
-                     std::int64_t i) {
-                   rowptr[i] = static_cast<offset_t>(
-                       first_not_below(sorted, total, static_cast<index_t>(i)));
+  for_each_index(ctx, total,
+                 [old, order = order.data(), columns = rest.colind().data(),
+                  values = rest.values().data(), old_columns = m.parts.rest.colind().data(),
+                  old_values = m.parts.rest.values().data(), new_columns = more.columns.data(),
+                  new_values = more.values.data()] __device__(std::int64_t k) {
+                   const std::int64_t from = order[k];
+                   columns[k] = from < old ? old_columns[from] : new_columns[from - old];
+                   values[k] = from < old ? old_values[from] : new_values[from - old];
                  });
+  for_each_index(
+      ctx, rows + 1,
+      [total, sorted = sorted.data(), rowptr = rest.rowptr().data()] __device__(std::int64_t i) {
+        rowptr[i] = static_cast<offset_t>(first_not_below(sorted, total, static_cast<index_t>(i)));
+      });
   m.parts.rest = std::move(rest);
   m.rest_rows = std::move(sorted);
 }
@@ -59,9 +57,9 @@ void sort_with(const device_context& ctx, dynamic_hyb<T, space::device>& m,
 } // namespace
 
 template <class T>
-dynamic_hyb<T, space::device>
-to_dynamic_hyb(const device_context& ctx, csr_view<const T, index_t, offset_t, space::device> a,
-               std::int64_t width) {
+dynamic_hyb<T, space::device> to_dynamic_hyb(const device_context& ctx,
+                                             csr_view<const T, index_t, offset_t, space::device> a,
+                                             std::int64_t width) {
   const std::int64_t rows = a.shape().row, stride = (rows + 31) / 32 * 32;
   dynamic_hyb<T, space::device> result;
   hyb<T, space::device>& parts = result.parts;
@@ -72,8 +70,7 @@ to_dynamic_hyb(const device_context& ctx, csr_view<const T, index_t, offset_t, s
   const cudaStream_t stream = ctx.stream();
   require(cudaMemsetAsync(parts.columns.data(), 0xff, parts.columns.bytes(), stream),
           "cudaMemsetAsync");
-  require(cudaMemsetAsync(parts.values.data(), 0, parts.values.bytes(), stream),
-          "cudaMemsetAsync");
+  require(cudaMemsetAsync(parts.values.data(), 0, parts.values.bytes(), stream), "cudaMemsetAsync");
   device_array<offset_t> beyond(ctx, rows + 1), starts(ctx, rows + 1);
   for_each_index(ctx, rows + 1,
                  [rows, width, rowptr = a.rowptr().data(), filled = result.filled.data(),
@@ -91,28 +88,27 @@ to_dynamic_hyb(const device_context& ctx, csr_view<const T, index_t, offset_t, s
   device_array<index_t> rest_columns(ctx, count);
   device_array<T> rest_values(ctx, count);
   result.rest_rows = device_array<index_t>(ctx, count);
-  for_each_index(
-      ctx, a.size(),
-      [rows, width, stride, rowptr = a.rowptr().data(), colind = a.colind().data(),
-       values = a.values().data(), ell_columns = parts.columns.data(),
-       ell_values = parts.values.data(), starts = starts.data(),
-       rest_rows = result.rest_rows.data(), rest_columns = rest_columns.data(),
-       rest_values = rest_values.data()] __device__(std::int64_t k) {
-        // The last row that begins at or before entry k: the one before the first that begins
-        // after it.
-        const std::int64_t row =
-            first_not_below(rowptr, rows + 1, static_cast<offset_t>(k + 1)) - 1;
-        const std::int64_t place = k - rowptr[row];
-        if (place < width) {
-          ell_columns[place * stride + row] = colind[k];
-          ell_values[place * stride + row] = values[k];
-        } else {
-          const std::int64_t to = starts[row] + place - width;
-          rest_rows[to] = static_cast<index_t>(row);
-          rest_columns[to] = colind[k];
-          rest_values[to] = values[k];
-        }
-      });
+  for_each_index(ctx, a.size(),
+                 [rows, width, stride, rowptr = a.rowptr().data(), colind = a.colind().data(),
+                  values = a.values().data(), ell_columns = parts.columns.data(),
+                  ell_values = parts.values.data(), starts = starts.data(),
+                  rest_rows = result.rest_rows.data(), rest_columns = rest_columns.data(),
+                  rest_values = rest_values.data()] __device__(std::int64_t k) {
+                   // The last row that begins at or before entry k: the one before the first that
+                   // begins after it.
+                   const std::int64_t row =
+                       first_not_below(rowptr, rows + 1, static_cast<offset_t>(k + 1)) - 1;
+                   const std::int64_t place = k - rowptr[row];
+                   if (place < width) {
+                     ell_columns[place * stride + row] = colind[k];
+                     ell_values[place * stride + row] = values[k];
+                   } else {
+                     const std::int64_t to = starts[row] + place - width;
+                     rest_rows[to] = static_cast<index_t>(row);
+                     rest_columns[to] = colind[k];
+                     rest_values[to] = values[k];
+                   }
+                 });
   parts.rest = csr<T, index_t, offset_t, space::device>(
       a.shape(), std::move(starts), std::move(rest_columns), std::move(rest_values), {});
   return result;
@@ -124,27 +120,27 @@ void insert_batch(const device_context& ctx, dynamic_hyb<T, space::device>& m,
   rest_entries<T> more(ctx, batch.size());
   device_array<unsigned> counter(ctx, 1);
   require(cudaMemsetAsync(counter.data(), 0, sizeof(unsigned), ctx.stream()), "cudaMemsetAsync");
-  for_each_index(
-      ctx, batch.size(),
-      [width = static_cast<index_t>(m.parts.width), stride = m.parts.stride,
-       rows = batch.rowind().data(), columns = batch.colind().data(),
-       values = batch.values().data(), filled = m.filled.data(),
-       ell_columns = m.parts.columns.data(), ell_values = m.parts.values.data(),
-       counter = counter.data(), new_rows = more.rows.data(), new_columns = more.columns.data(),
-       new_values = more.values.data()] __device__(std::int64_t k) {
-        const index_t row = rows[k];
-        // Full rows are asked without an atomic, and may count on beyond the width.
-        const index_t place = filled[row] < width ? atomicAdd(filled + row, 1) : width;
-        if (place < width) {
-          ell_columns[place * stride + row] = columns[k];
-          ell_values[place * stride + row] = values[k];
-        } else {
-          const unsigned to = atomicAdd(counter, 1u);
-          new_rows[to] = row;
-          new_columns[to] = columns[k];
-          new_values[to] = values[k];
-        }
-      });
+  for_each_index(ctx, batch.size(),
+                 [width = static_cast<index_t>(m.parts.width), stride = m.parts.stride,
+                  rows = batch.rowind().data(), columns = batch.colind().data(),
+                  values = batch.values().data(), filled = m.filled.data(),
+                  ell_columns = m.parts.columns.data(), ell_values = m.parts.values.data(),
+                  counter = counter.data(), new_rows = more.rows.data(),
+                  new_columns = more.columns.data(),
+                  new_values = more.values.data()] __device__(std::int64_t k) {
+                   const index_t row = rows[k];
+                   // Full rows are asked without an atomic, and may count on beyond the width.
+                   const index_t place = filled[row] < width ? atomicAdd(filled + row, 1) : width;
+                   if (place < width) {
+                     ell_columns[place * stride + row] = columns[k];
+                     ell_values[place * stride + row] = values[k];
+                   } else {
+                     const unsigned to = atomicAdd(counter, 1u);
+                     new_rows[to] = row;
+                     new_columns[to] = columns[k];
+                     new_values[to] = values[k];
+                   }
+                 });
   more.count = fetched(ctx, counter.data());
   if (more.count > 0) sort_with(ctx, m, more);
   ctx.synchronize();

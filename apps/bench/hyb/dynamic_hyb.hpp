@@ -25,9 +25,9 @@ template <class T>
 dynamic_hyb<T, space::host> to_dynamic_hyb(const host_context& ctx, csr_view<const T> a,
                                            std::int64_t width);
 template <class T>
-dynamic_hyb<T, space::device>
-to_dynamic_hyb(const device_context& ctx, csr_view<const T, index_t, offset_t, space::device> a,
-               std::int64_t width);
+dynamic_hyb<T, space::device> to_dynamic_hyb(const device_context& ctx,
+                                             csr_view<const T, index_t, offset_t, space::device> a,
+                                             std::int64_t width);
 
 /// All of the batch, the rest being sorted after it. Entries must lie inside. Waits.
 template <class T>

@@ -26,9 +26,9 @@ public:
   }
   void erase(batch_view batch) override {
     for (std::int64_t k = 0; k < batch.size(); ++k)
-      require(GrB_Matrix_removeElement(a_.get(), place(batch.rowind()[k]),
-                                       place(batch.colind()[k])),
-              "GrB_Matrix_removeElement");
+      require(
+          GrB_Matrix_removeElement(a_.get(), place(batch.rowind()[k]), place(batch.colind()[k])),
+          "GrB_Matrix_removeElement");
     wait();
   }
   /// The result stays in GraphBLAS's memory.

@@ -60,8 +60,8 @@ public:
   }
   void end_row() { rowptr_.push_back(static_cast<offset_t>(colind_.size())); }
   csr<T> finish(const host_context& ctx) const {
-    return {shape_, copy_to(ctx, rowptr_), copy_to(ctx, colind_), copy_to(ctx, values_),
-            {true, true}};
+    return {
+        shape_, copy_to(ctx, rowptr_), copy_to(ctx, colind_), copy_to(ctx, values_), {true, true}};
   }
 
 private:
@@ -131,15 +131,15 @@ std::vector<coo<T>> shuffled_entries(const host_context& ctx, csr_view<const T> 
 }
 
 template <class T>
-csr<T> expected_after(const host_context& ctx, csr_view<const T> a,
-                      std::span<const coo<T>> batches, update_rule rule) {
+csr<T> expected_after(const host_context& ctx, csr_view<const T> a, std::span<const coo<T>> batches,
+                      update_rule rule) {
   sorted_batches<T> more(ctx, a.shape().row, batches);
   csr_builder<T> result(a.shape(), a.size() + entries_of(batches));
   for (std::int64_t i = 0; i < a.shape().row; ++i) {
     offset_t k = a.rowptr()[i];
     const offset_t last = a.rowptr()[i + 1];
     for (const auto* next = more.begin(i); k < last || next != more.end(i);) {
-      const index_t column = next == more.end(i)                               ? a.colind()[k]
+      const index_t column = next == more.end(i)                        ? a.colind()[k]
                              : k < last && a.colind()[k] < next->column ? a.colind()[k]
                                                                         : next->column;
       T value{0};
@@ -173,8 +173,8 @@ csr<T> expected_without(const host_context& ctx, csr_view<const T> a,
 template <class T> bool same_matrix(csr_view<const T> a, csr_view<const T> b) {
   const auto equal = [](const auto& x, const auto& y) {
     return x.size() == y.size() &&
-           (x.empty() || std::memcmp(x.data(), y.data(),
-                                     static_cast<std::size_t>(x.size()) * sizeof x[0]) == 0);
+           (x.empty() ||
+            std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.size()) * sizeof x[0]) == 0);
   };
   return a.shape() == b.shape() && equal(a.rowptr(), b.rowptr()) && equal(a.colind(), b.colind()) &&
          equal(a.values(), b.values());
@@ -186,10 +186,10 @@ template <class T> bool same_matrix(csr_view<const T> a, csr_view<const T> b) {
                                             int, std::uint64_t);                                   \
   template std::vector<coo<T>> shuffled_entries(const host_context&, csr_view<const T>,            \
                                                 std::int64_t, std::uint64_t);                      \
-  template csr<T> expected_after(const host_context&, csr_view<const T>,                           \
-                                 std::span<const coo<T>>, update_rule);                         \
+  template csr<T> expected_after(const host_context&, csr_view<const T>, std::span<const coo<T>>,  \
+                                 update_rule);                                                     \
   template csr<T> expected_without(const host_context&, csr_view<const T>,                         \
-                                   std::span<const coo<T>>);                                    \
+                                   std::span<const coo<T>>);                                       \
   template bool same_matrix(csr_view<const T>, csr_view<const T>);
 LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE

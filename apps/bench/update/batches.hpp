@@ -29,8 +29,8 @@ std::vector<coo<T>> shuffled_entries(const host_context& ctx, csr_view<const T> 
 
 /// a, whose columns ascend, after all batches: made by the standard library's sort.
 template <class T>
-csr<T> expected_after(const host_context& ctx, csr_view<const T> a,
-                      std::span<const coo<T>> batches, update_rule rule);
+csr<T> expected_after(const host_context& ctx, csr_view<const T> a, std::span<const coo<T>> batches,
+                      update_rule rule);
 /// a without the entries at the batches' places.
 template <class T>
 csr<T> expected_without(const host_context& ctx, csr_view<const T> a,

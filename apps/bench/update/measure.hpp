@@ -122,8 +122,7 @@ public:
   /// Rounds of 0.2 % more entries and 5 products, as the paper has them.
   [[nodiscard]] round_figures rounds(const contestants& all) const {
     round_figures f{round_count, 5, round_batch(), {}};
-    const auto on_host =
-        make_batches<T>(host_, on_host_.view(), f.batch, f.rounds, seed_ + 1000);
+    const auto on_host = make_batches<T>(host_, on_host_.view(), f.batch, f.rounds, seed_ + 1000);
     const auto batches = put(on_host);
     expected_matrices<T> expected(host_, on_host_.view(), on_host);
     const array<T, S> x = vector_of(on_host_.shape().col);
@@ -258,9 +257,8 @@ private:
   static csr<T> ordered(const host_context& host, const csr<T>& a) {
     csr<T> sorted = copy_to(host, a);
     if (!a.order().sorted) sort(host, sorted);
-    return a.order().sorted && a.order().unique
-               ? std::move(sorted)
-               : merge_duplicates(host, sorted, duplicates::sum);
+    return a.order().sorted && a.order().unique ? std::move(sorted)
+                                                : merge_duplicates(host, sorted, duplicates::sum);
   }
   static update_line line_of(const update_contestant<T, S>& c) {
     update_line line;
@@ -278,8 +276,7 @@ private:
   }
   static void verify(updated_matrix<T, S>& m, const csr<T>& expected, update_line& line) {
     const csr<T> found = m.fetch();
-    if (!same_matrix<T>(found.view(), expected.view()))
-      line.trouble = "WRONG RESULT";
+    if (!same_matrix<T>(found.view(), expected.view())) line.trouble = "WRONG RESULT";
   }
   [[nodiscard]] std::int64_t round_batch() const {
     return std::max<std::int64_t>(on_host_.size() / 500, 1);
@@ -310,8 +307,7 @@ private:
       each([&](std::size_t i) { verify(*entrants[i], expected.after(all[i].rule), lines[i]); });
     for (const auto& b : batches)
       each([&](std::size_t i) {
-        if (all[i].erases)
-          spent[i].erase.push_back(timed([&] { entrants[i]->erase(b.view()); }));
+        if (all[i].erases) spent[i].erase.push_back(timed([&] { entrants[i]->erase(b.view()); }));
       });
     if (verified)
       each([&](std::size_t i) {

@@ -20,7 +20,8 @@ struct published_rates {
   double merge, rebuild, slab, faim, hornet, gpma;
 };
 constexpr const char* published_source =
-    "inserts per second on an H200 into 10 M entries, 4-byte weights, results verified; taken in an "
+    "inserts per second on an H200 into 10 M entries, 4-byte weights, results verified; taken in "
+    "an "
     "earlier comparison with the codes brought to CUDA 13, not measured in this run";
 constexpr std::array<published_rates, 6> published_table = {{
     {"uniform", 10000, 3.4e7, 1.4e7, 2.8e8, 2.3e8, 1.6e7, 2.4e7},
@@ -48,9 +49,12 @@ void print_published_rates(const std::string& matrix, const batch_figures& b, js
     app::print("    published: CUB merge {:.1e}, CUB rebuild {:.1e}, SlabGraph-like {:.1e}, "
                "faimGraph {:.1e}, Hornet {:.1e}, GPMA+ {:.1e}\n",
                p.merge, p.rebuild, p.slab, p.faim, p.hornet, p.gpma);
-    out["published"] = {{"source", published_source}, {"cub_merge", p.merge},
-                        {"cub_rebuild", p.rebuild},   {"slabgraph_like", p.slab},
-                        {"faimgraph", p.faim},        {"hornet", p.hornet},
+    out["published"] = {{"source", published_source},
+                        {"cub_merge", p.merge},
+                        {"cub_rebuild", p.rebuild},
+                        {"slabgraph_like", p.slab},
+                        {"faimgraph", p.faim},
+                        {"hornet", p.hornet},
                         {"gpma", p.gpma}};
   }
 }
@@ -149,7 +153,8 @@ void print_rounds(const round_figures& r, json& out) {
     }
     lines.push_back(j);
   }
-  out = {{"rounds", r.rounds}, {"products", r.products}, {"batch", r.batch}, {"contestants", lines}};
+  out = {
+      {"rounds", r.rounds}, {"products", r.products}, {"batch", r.batch}, {"contestants", lines}};
 }
 
 void print_products(const product_figures& p, json& out) {
@@ -167,7 +172,8 @@ void print_products(const product_figures& p, json& out) {
              p.fragmented_to_csr / p.copy);
   app::print("  memory over CSR's: fragmented {:.2f}, compacted {:.2f}, HYB {:.2f}\n",
              bytes(p.fragmented_bytes) / bytes(p.csr_bytes),
-             bytes(p.compacted_bytes) / bytes(p.csr_bytes), bytes(p.hyb_bytes) / bytes(p.csr_bytes));
+             bytes(p.compacted_bytes) / bytes(p.csr_bytes),
+             bytes(p.hyb_bytes) / bytes(p.csr_bytes));
   out = {{"csr_seconds", p.csr},
          {"fragmented_seconds", p.fragmented},
          {"compacted_seconds", p.compacted},
@@ -192,9 +198,14 @@ void print_update(const update_figures& f, bool published, json& out) {
   app::print("\n{} · {} · {} · longest row {} · {:.1f} GB/s\n", p.matrix, p.values,
              app::human_shape(p.rows, p.cols, p.nnz), human_count(p.longest_row),
              f.bandwidth * 1e-9);
-  json one = {{"matrix", p.matrix}, {"precision", p.values},       {"rows", p.rows},
-              {"cols", p.cols},     {"nnz", p.nnz},                {"longest_row", p.longest_row},
-              {"bandwidth_bytes_per_s", f.bandwidth}, {"batches", json::array()}};
+  json one = {{"matrix", p.matrix},
+              {"precision", p.values},
+              {"rows", p.rows},
+              {"cols", p.cols},
+              {"nnz", p.nnz},
+              {"longest_row", p.longest_row},
+              {"bandwidth_bytes_per_s", f.bandwidth},
+              {"batches", json::array()}};
   for (const auto& b : f.batches) print_batches(f, b, published, one["batches"]);
   print_stream(f.stream, one["streaming"]);
   print_rounds(f.rounds, one["rounds"]);
@@ -213,12 +224,13 @@ void print_update_summary(const std::vector<update_figures>& all, json& out) {
     back.push_back(f.products.to_csr / f.products.copy);
   }
   if (all.empty()) return;
-  app::print("\n  * replaces entries that are there; all others add to them. \"append\" looks for none.\n"
-             "Geometric means over {} matri{}: a product fragmented {:.2f} x CSR's time, compacted "
-             "{:.2f} x, a compaction {:.1f} products, CSR to dynamic {:.2f} x a copy, back {:.2f} x\n",
-             all.size(), all.size() == 1 ? "x" : "ces", geometric_mean(fragmented),
-             geometric_mean(compacted), geometric_mean(compaction), geometric_mean(there),
-             geometric_mean(back));
+  app::print(
+      "\n  * replaces entries that are there; all others add to them. \"append\" looks for none.\n"
+      "Geometric means over {} matri{}: a product fragmented {:.2f} x CSR's time, compacted "
+      "{:.2f} x, a compaction {:.1f} products, CSR to dynamic {:.2f} x a copy, back {:.2f} x\n",
+      all.size(), all.size() == 1 ? "x" : "ces", geometric_mean(fragmented),
+      geometric_mean(compacted), geometric_mean(compaction), geometric_mean(there),
+      geometric_mean(back));
   out["summary"] = {{"fragmented_to_csr", geometric_mean(fragmented)},
                     {"compacted_to_csr", geometric_mean(compacted)},
                     {"compaction_products", geometric_mean(compaction)},

@@ -51,8 +51,7 @@ void take_keys(const device_context& ctx, sorted_csr<T>& m, keyed<T> from, std::
                    colind[k] = static_cast<index_t>(keys[k] & 0xffffffffu);
                  });
   for_each_index(ctx, m.shape.row + std::int64_t{1},
-                 [size, keys = m.keys.data(), rowptr = m.rowptr.data()] __device__(
-                     std::int64_t i) {
+                 [size, keys = m.keys.data(), rowptr = m.rowptr.data()] __device__(std::int64_t i) {
                    rowptr[i] = static_cast<offset_t>(
                        first_not_below(keys, size, static_cast<std::uint64_t>(i) << 32));
                  });
@@ -103,14 +102,13 @@ void merge_batch(const device_context& ctx, sorted_csr<T>& m,
   const std::int64_t n = batch.size(), total = m.size + n;
   device_array<std::uint64_t> keys(ctx, n);
   put_keys(ctx, batch, keys.data());
-  const keyed<T> sorted =
-      sorted_pairs(ctx, keys.data(), batch.values().data(), n, m.shape.row);
+  const keyed<T> sorted = sorted_pairs(ctx, keys.data(), batch.values().data(), n, m.shape.row);
   keyed<T> all(ctx, total);
   call_cub(ctx, "MergePairs", [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceMerge::MergePairs(
-        scratch, bytes, m.keys.data(), m.values.data(), m.size, sorted.keys.data(),
-        sorted.values.data(), n, all.keys.data(), all.values.data(), ::cuda::std::less<>{},
-        ctx.stream());
+    return cub::DeviceMerge::MergePairs(scratch, bytes, m.keys.data(), m.values.data(), m.size,
+                                        sorted.keys.data(), sorted.values.data(), n,
+                                        all.keys.data(), all.values.data(), ::cuda::std::less<>{},
+                                        ctx.stream());
   });
   take_sums(ctx, m, all, total);
 }
@@ -129,10 +127,10 @@ void rebuild_with(const device_context& ctx, sorted_csr<T>& m,
   append(all.values.data(), m.values.data(), old * sizeof(T));
   append(all.values.data() + m.size, batch.values().data(), more * sizeof(T));
   put_keys(ctx, batch, all.keys.data() + m.size);
-  take_sums(ctx, m,
-            sorted_pairs(ctx, all.keys.data(), std::as_const(all.values).data(), total,
-                         m.shape.row),
-            total);
+  take_sums(
+      ctx, m,
+      sorted_pairs(ctx, all.keys.data(), std::as_const(all.values).data(), total, m.shape.row),
+      total);
 }
 
 template <class T>

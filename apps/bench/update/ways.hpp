@@ -193,10 +193,9 @@ std::vector<update_contestant<T, S>> update_contestants(const context<S>& ctx) {
 #endif
   } else {
     for (const bool all : {false, true})
-      add_way(all ? ways::rebuilding : ways::merging, role::peer, true,
-              [ctx, all](matrix a, std::int64_t) {
-                return std::make_unique<cub_way<T>>(ctx, a, all);
-              });
+      add_way(
+          all ? ways::rebuilding : ways::merging, role::peer, true,
+          [ctx, all](matrix a, std::int64_t) { return std::make_unique<cub_way<T>>(ctx, a, all); });
   }
   return result;
 }

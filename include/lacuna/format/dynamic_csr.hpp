@@ -127,8 +127,8 @@ namespace detail {
 template <class T, class I, class O, space S> struct dynamic_access;
 template <class T, class I, class O, space S> struct row_replacement;
 
-/// In products on a device a row of more entries gets a warp, or several blocks. These bins are kept
-/// up to date by batches: the matrix lists their rows.
+/// In products on a device a row of more entries gets a warp, or several blocks. These bins are
+/// kept up to date by batches: the matrix lists their rows.
 inline constexpr std::int64_t mid_row = 64, long_row = 2048;
 /// Entries up to which a segment is kept sorted in place; one that is longer is not added to.
 inline constexpr std::int64_t most_in_place = 1024;

@@ -20,8 +20,8 @@ template <class Key, class Position>
 sorted_keys<Key, Position> sort_stably(const device_context& ctx,
                                        sorted_keys<Key, Position> unsorted, std::int64_t limit);
 
-/// The same in buffers of the caller's, by bits [first_bit, end_bit) of the keys: from [0] to the one
-/// that is returned.
+/// The same in buffers of the caller's, by bits [first_bit, end_bit) of the keys: from [0] to the
+/// one that is returned.
 template <class Key, class Position>
 int sort_stably(const device_context& ctx, Key* const (&keys)[2], Position* const (&positions)[2],
                 std::int64_t n, int first_bit, int end_bit);
