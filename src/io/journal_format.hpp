@@ -81,9 +81,14 @@ inline std::int64_t payload_bytes(const record_head& head, const journal_head& t
   case journal_kind::insert: return head.count * (2 * index + value);
   case journal_kind::erase: return head.count * 2 * index;
   case journal_kind::erase_rows:
+  case journal_kind::erase_vertices:
   case journal_kind::erase_columns: return head.count * index;
   case journal_kind::scale_rows: return head.count * value;
   case journal_kind::merge: return 0;
+  case journal_kind::replace_rows:
+    if (head.rows < 0 || head.rows > most / 16) return -1;
+    return static_cast<std::int64_t>(padded(static_cast<std::size_t>(head.rows * index))) +
+           head.count * (2 * index + value);
   }
   return -1;
 }

@@ -416,7 +416,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
                                             batch_rule rule) requires(S == space::device) {
     const std::int64_t n = batch.size(), nnz = m.state_.nnz;
     if (!m.state_.compact || rule == batch_rule::touch || n <= least_to_merge ||
-        n < nnz / merge_share || n > most_entries - nnz)
+        n < (nnz + m.state_.extent.row) / merge_share || n > most_entries - nnz)
       return {};
     matrix next;
     next.options_ = m.options_;

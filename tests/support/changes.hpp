@@ -61,6 +61,17 @@ void make_change(const context<S>& ctx, M& m, std::int64_t n, std::int64_t size)
         insert(ctx, m, put(side, side).view(), {existing::keep, outside::grow}));
   }
   case 10: return compact(ctx, m, {.merge = true});
+  case 11: {
+    if (rows != cols) return static_cast<void>(insert(ctx, m, put(rows, cols).view()));
+    return static_cast<void>(erase_vertices(ctx, m, list(rows).view()));
+  }
+  case 2: {
+    array<I> replaced(host, 3);
+    replaced[0] = 0, replaced[1] = static_cast<I>(1 + n % (rows - 2));
+    replaced[2] = static_cast<I>(rows - 1);
+    const auto b = to_csr(ctx, put(3, cols));
+    return static_cast<void>(replace_rows(ctx, m, copy_to(ctx, replaced).view(), b));
+  }
   default: return static_cast<void>(insert(ctx, m, put(rows, cols).view()));
   }
 }

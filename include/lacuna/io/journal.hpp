@@ -64,13 +64,16 @@ enum class journal_kind : std::uint8_t {
   erase_rows,
   erase_columns,
   scale_rows,
-  merge
+  merge,
+  replace_rows,
+  erase_vertices
 };
 struct journal_record {
   journal_kind kind = journal_kind::insert;
   lacuna::existing existing = lacuna::existing::add;
   lacuna::outside outside = lacuna::outside::error;
-  std::int64_t rows = 0, cols = 0, count = 0; ///< the batch's shape and size
+  /// The batch's shape and size; rows: of replace_rows, how many it names.
+  std::int64_t rows = 0, cols = 0, count = 0;
   std::span<const char> payload;              ///< its arrays one behind the other
 };
 /// A csr matrix as a checkpoint has it.
@@ -129,6 +132,11 @@ template <class E, space S> struct host_elements {
     bytes = {reinterpret_cast<const char*>(from), static_cast<std::size_t>(v.size()) * sizeof(E)};
   }
 };
+
+/// Places of a list that others follow, which begin at a multiple of 8 bytes.
+template <class I> constexpr std::int64_t journal_list_places(std::int64_t count) {
+  return sizeof(I) == 4 ? (count + 1) / 2 * 2 : count;
+}
 
 template <class T, class I, class O>
 inline constexpr io::journal_facts journal_types{sizeof(T), sizeof(I), sizeof(O)};
@@ -212,23 +220,33 @@ private:
   }
   static void replay(const context<S>& ctx, matrix_type& m, const detail::journal_record& r) {
     using detail::journal_kind;
-    const auto brought = [&](auto* data) {
+    const auto brought_some = [&](auto* data, std::int64_t count) {
       using E = std::remove_const_t<std::remove_pointer_t<decltype(data)>>;
-      const vector_view<const E> there(data, r.count);
+      const vector_view<const E> there(data, count);
       if constexpr (S == space::host)
         return there;
       else
         return copy_to(ctx, there);
     };
+    const auto brought = [&](auto* data) { return brought_some(data, r.count); };
     const auto* const first = reinterpret_cast<const I*>(r.payload.data());
     const lacuna::index<I> shape(checked_cast<I>(r.rows, "rows"),
                                  checked_cast<I>(r.cols, "columns"));
+    const auto insert_from = [&](const I* from, lacuna::index<I> of, const insert_options& how) {
+      const auto row = brought(from), col = brought(from + r.count);
+      const auto value = brought(reinterpret_cast<const T*>(from + 2 * r.count));
+      insert(ctx, m, {value.data(), row.data(), col.data(), of, r.count}, how);
+    };
     switch (r.kind) {
-    case journal_kind::insert: {
-      const auto row = brought(first), col = brought(first + r.count);
-      const auto value = brought(reinterpret_cast<const T*>(first + 2 * r.count));
-      insert(ctx, m, {value.data(), row.data(), col.data(), shape, r.count},
-             {r.existing, r.outside});
+    case journal_kind::insert: return insert_from(first, shape, {r.existing, r.outside});
+    case journal_kind::replace_rows: {
+      const auto rows = brought_some(first, r.rows);
+      erase_rows(ctx, m, rows);
+      return insert_from(first + detail::journal_list_places<I>(r.rows), m.shape(), {});
+    }
+    case journal_kind::erase_vertices: {
+      const auto vertices = brought(first);
+      erase_vertices(ctx, m, vertices);
       return;
     }
     case journal_kind::erase: {
@@ -342,6 +360,41 @@ update_counts erase_rows(const context<S>& ctx, journaled<dynamic_csr<T, I, O, S
   const detail::host_elements<I, S> list(rows);
   return m.change({detail::journal_kind::erase_rows, {}, {}, 0, 0, rows.size(), {}}, {list.bytes},
                   [&](auto& matrix) { return erase_rows(ctx, matrix, rows); });
+}
+template <class T, class I, class O, space S>
+update_counts replace_rows(const context<S>& ctx, journaled<dynamic_csr<T, I, O, S>>& m,
+                           std::type_identity_t<vector_view<const I, S>> rows,
+                           const csr<T, I, O, S>& b) {
+  if (b.shape().row != rows.size())
+    throw size_mismatch("replace_rows: " + std::to_string(rows.size()) + " rows for " +
+                        std::to_string(b.shape().row) + " of the matrix that replaces them");
+  const auto& host = default_context<space::host>();
+  const std::int64_t places = detail::journal_list_places<I>(rows.size());
+  array<I> list(host, places); // and one more, perhaps
+  std::fill(list.begin(), list.end(), I{0});
+  const auto names = copy_to(host, rows);
+  std::copy(names.begin(), names.end(), list.begin());
+  const auto entries = to_coo(ctx, b);
+  auto row = copy_to(host, entries.rowind());
+  for (I& i : row) i = names[i]; // that they are inside is found out below
+  const detail::host_elements<I, S> col(entries.colind());
+  const detail::host_elements<T, S> value(entries.values());
+  const auto bytes = [](const array<I>& a) {
+    return std::span<const char>(reinterpret_cast<const char*>(a.data()), a.bytes());
+  };
+  return m.change(
+      {detail::journal_kind::replace_rows, {}, {}, rows.size(), b.shape().col, b.size(), {}},
+      {bytes(list), bytes(row), col.bytes, value.bytes},
+      [&](auto& matrix) { return replace_rows(ctx, matrix, rows, b); });
+}
+template <class T, class I, class O, space S>
+update_counts erase_vertices(const context<S>& ctx, journaled<dynamic_csr<T, I, O, S>>& m,
+                             std::type_identity_t<vector_view<const I, S>> vertices) {
+  if (vertices.size() == 0) return {};
+  const detail::host_elements<I, S> list(vertices);
+  return m.change(
+      {detail::journal_kind::erase_vertices, {}, {}, 0, 0, vertices.size(), {}}, {list.bytes},
+      [&](auto& matrix) { return erase_vertices(ctx, matrix, vertices); });
 }
 template <class T, class I, class O, space S>
 update_counts erase_columns(const context<S>& ctx, journaled<dynamic_csr<T, I, O, S>>& m,
