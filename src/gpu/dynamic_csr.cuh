@@ -262,7 +262,7 @@ __device__ inline unsigned row_group() {
 
 /// A batch of up to so many entries goes in by one launch, if no snapshot is to be kept. The
 /// state's too_full: one block would have too much to do, and nothing was changed. Waits.
-constexpr std::int64_t most_at_once = 16384;
+constexpr std::int64_t most_at_once = 24576;
 template <class T, class I, class O>
 batch_state apply_at_once(const device_context& ctx, batch_arguments<T, I, O> p);
 

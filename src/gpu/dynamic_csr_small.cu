@@ -10,8 +10,10 @@ namespace lacuna::detail::gpu {
 namespace {
 
 constexpr int small_threads = 512;
-/// Entries that a block can take: with 132 blocks and 10,000 entries it has 76.
-constexpr int most_of_block = 512;
+/// Entries that a block can take, of which a thread has up to two: with 132 blocks and 20,000
+/// entries it has 150.
+constexpr int most_of_block = 704;
+constexpr int small_passes = (most_of_block + small_threads - 1) / small_threads;
 
 /// Waits for all blocks of the launch, which run at the same time. `before`: barriers so far.
 __device__ void wait_for_blocks(batch_state* state, unsigned before) {
@@ -29,7 +31,7 @@ __device__ void wait_for_blocks(batch_state* state, unsigned before) {
 /// counts[e] becomes the sum of those before it, counts[n] that of all; n <= most_of_block. By all
 /// threads of a block.
 __device__ void sum_in_block(std::int32_t* counts, int n) {
-  constexpr int each = most_of_block / small_threads;
+  constexpr int each = small_passes;
   std::int32_t own[each], sum = 0;
   for (int u = 0; u < each; ++u) {
     const int e = static_cast<int>(threadIdx.x) * each + u;
@@ -127,15 +129,14 @@ __global__ void __launch_bounds__(small_threads) apply_small(const batch_argumen
       p.new_columns[new_base + new_before[e]] = col_of_entry(e);
       p.new_values[new_base + new_before[e]] = value_of_entry(e);
     }
-  constexpr int passes = most_of_block / small_threads;
-  row_job<I, O> jobs[passes];
 #pragma unroll
-  for (int u = 0; u < passes; ++u) {
+  for (int u = 0; u < small_passes; ++u) {
     const int t = u * small_threads + thread;
     row_decision decision;
+    row_job<I, O> job;
     if (t < rows)
-      jobs[u] = make_job(p, row_of_entry(firsts[t]), new_base + new_before[firsts[t]],
-                         new_before[firsts[t + 1]] - new_before[firsts[t]], false, decision);
+      job = make_job(p, row_of_entry(firsts[t]), new_base + new_before[firsts[t]],
+                     new_before[firsts[t + 1]] - new_before[firsts[t]], false, decision);
     std::int64_t total = 0;
     const std::int64_t before = sum_before<small_threads>(decision.places, total);
     if (thread == 0 && total > 0)
@@ -143,9 +144,9 @@ __global__ void __launch_bounds__(small_threads) apply_small(const batch_argumen
           atomicAdd(&p.state->needed, static_cast<unsigned long long>(total)));
     __syncthreads();
     if (t >= rows) continue;
-    jobs[u].place = p.limits.used + place_base + before;
-    p.jobs[job_base + t] = jobs[u];
-    list_parts(p, jobs[u], job_base + t);
+    job.place = p.limits.used + place_base + before;
+    p.jobs[job_base + t] = job;
+    list_parts(p, job, job_base + t);
   }
   if (thread == 0)
     atomicAdd(reinterpret_cast<unsigned long long*>(&p.state->inserted),
