@@ -1,6 +1,8 @@
 // The rows of a dynamic CSR on the device as a whole: where they lie, compaction, scaling.
 #include "gpu/dynamic_csr.cuh"
 
+#include "gpu/multiply_csr.cuh"
+#include "gpu/parts/fork.cuh"
 #include "gpu/parts/scan.cuh"
 
 namespace lacuna::detail::gpu {
@@ -8,6 +10,14 @@ namespace {
 
 /// Lanes that scale a row.
 constexpr int scale_lanes = 8;
+
+/// Of a compact matrix: without and with rows of more than mid_row entries.
+struct tiles_of_short_rows {
+  static constexpr tile_shape value = whole_row_tiles(mid_row);
+};
+struct tiles_of_all_rows {
+  static constexpr tile_shape value = split_tiles;
+};
 
 /// Entries that a block of gather_entries moves.
 constexpr int gathered = 2048;
@@ -25,6 +35,7 @@ __global__ void __launch_bounds__(block_threads)
   __shared__ O row_starts[rows_at_hand], row_from[rows_at_hand], row_next[rows_at_hand];
   __shared__ O row_length[rows_at_hand], row_rest[rows_at_hand]; // of the two
   __shared__ tile_marks<gathered> heads;                         // where rows begin
+  __shared__ I tile_columns[gathered];                           // of entries that are at hand
   const std::int64_t begin = std::int64_t{blockIdx.x} * gathered;
   const std::int64_t end = min(begin + gathered, entries);
   const std::int64_t first = cuts[blockIdx.x], count = cuts[blockIdx.x + 1] - first + 1;
@@ -73,6 +84,10 @@ __global__ void __launch_bounds__(block_threads)
     columns[u] = m.colind[place[u]];
     values_of[u] = m.values[place[u]];
   }
+#pragma unroll
+  for (int u = 0; u < each; ++u)
+    if (place[u] >= 0) tile_columns[threadIdx.x + u * block_threads] = columns[u];
+  __syncthreads();
   bool others = false;
 #pragma unroll
   for (int u = 0; u < each; ++u) {
@@ -84,18 +99,25 @@ __global__ void __launch_bounds__(block_threads)
     }
     const int r = of[u];
     std::int64_t to = k;
-    if (row_next[r] >= 0) // of two segments
-      to += k - row_starts[r] >= row_length[r]
-                ? not_above<I>(m.colind + row_from[r], row_length[r], columns[u]) - row_length[r]
-                : lower_bound<I>(m.colind + row_next[r], row_rest[r], columns[u]);
+    if (row_next[r] >= 0) { // of two segments, which are looked at here if all of the row is
+      const std::int64_t start = row_starts[r] - begin, length = row_length[r];
+      const bool inside = start >= 0 && start + length + row_rest[r] <= end - begin;
+      if (k - row_starts[r] >= length)
+        to += not_above<I>(inside ? tile_columns + start : m.colind + row_from[r], length,
+                           columns[u]) -
+              length;
+      else
+        to += lower_bound<I>(inside ? tile_columns + start + length : m.colind + row_next[r],
+                             row_rest[r], columns[u]);
+    }
     colind[to] = columns[u];
     values[to] = values_of[u];
   }
   if (!others) return;
 #pragma unroll 1
   for (std::int64_t k = begin + threadIdx.x; k < end; k += block_threads) {
+    if (at_hand && row_from[number(static_cast<int>(k - begin))] >= 0) continue;
     const std::int64_t row = first + row_of(starts + first, count, k), start = starts[row];
-    if (at_hand && m.counts[row] <= 2) continue;
     std::int64_t at = k - start; // in segment s
     int s = 0;
     for (; at >= m.last(s, row) - m.first(s, row); ++s) at -= m.last(s, row) - m.first(s, row);
@@ -128,20 +150,51 @@ void place_rows(const device_context& ctx, const O* sizes, std::int64_t rows, O*
 }
 
 template <class T, class I, class O>
-listed_rows set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m, const O* starts,
-                     const O* sizes) {
+set_rows_result<I, O> set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m,
+                               const O* starts, const O* sizes, std::int64_t entries,
+                               const std::function<void()>& meanwhile) {
   const device_guard guard(ctx.device());
   const auto state = new_state(ctx);
   batch_state* const bins = state_of(state);
-  for_each(ctx, m.rows + 1, "set_rows", [=] __device__(std::int64_t row) {
+  // Which tiles fit is known when all rows have been looked at: both kinds are made.
+  const auto count = [&](tile_shape shape) {
+    return entries < 0 ? 0 : tile_count(m.rows, entries, shape);
+  };
+  const std::int64_t whole_count = count(tiles_of_short_rows::value);
+  const std::int64_t split_count = count(tiles_of_all_rows::value);
+  set_rows_result<I, O> result;
+  if (entries >= 0)
+    result.memory = array<tile_start<I, O>, space::device>(ctx, whole_count + 1 + split_count + 1);
+  tile_start<I, O>* const wholes = result.memory.data();
+  tile_start<I, O>* const splits = wholes + whole_count + 1;
+  const auto set = [=] __device__(std::int64_t row) {
     const O start = starts[row];
     m.first(0, row) = start;
-    if (row == m.rows) return;
-    const O next = starts[row + 1];
-    set_row(m, row, start, next, sizes == nullptr ? next - start : sizes[row], bins);
-  });
-  const batch_state result = wait_for(ctx, bins);
-  return {static_cast<std::int64_t>(result.mid_rows), static_cast<std::int64_t>(result.long_rows)};
+    const bool last = row == m.rows;
+    const O next = last ? start : starts[row + 1];
+    if (entries >= 0) {
+      tiles_at_row<tiles_of_short_rows>(row, m.rows, row == 0 ? O{0} : starts[row - 1], start, next,
+                                        whole_count, wholes);
+      tiles_at_row<tiles_of_all_rows>(row, m.rows, O{0}, start, next, split_count, splits);
+    }
+    if (!last) set_row(m, row, start, next, sizes == nullptr ? next - start : sizes[row], bins);
+  };
+  launch_fork fork(ctx, 2);
+  (void)fork.next(); // the context's own: for what is queued meanwhile
+  const cudaStream_t side = fork.next();
+  for_each_kernel<<<blocks_for(m.rows + 1), block_threads, 0, side>>>(m.rows + 1, set);
+  check_launch("set_rows");
+  const read_ahead<batch_state> found(side, bins);
+  meanwhile();
+  fork.join();
+  const batch_state lists = found.get();
+  result.lists = {static_cast<std::int64_t>(lists.mid_rows),
+                  static_cast<std::int64_t>(lists.long_rows)};
+  if (entries >= 0 && lists.mid_rows == 0)
+    result.tiles = {wholes, whole_count, lists.above_32 == 0 ? 32 : mid_row};
+  else if (entries >= 0)
+    result.tiles = {splits, split_count, 0};
+  return result;
 }
 
 template <class T, class I, class O>
@@ -177,8 +230,9 @@ listed_rows list_rows(const device_context& ctx, const O* sizes, std::int64_t ro
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template void scale_rows<T, I, O>(const device_context&, const dynamic_rows<T, I, O>&,           \
                                     vector_view<const T, space::device>);                          \
-  template listed_rows set_rows<T, I, O>(const device_context&, const dynamic_rows<T, I, O>&,      \
-                                         const O*, const O*);                                      \
+  template set_rows_result<I, O> set_rows<T, I, O>(                                                \
+      const device_context&, const dynamic_rows<T, I, O>&, const O*, const O*, std::int64_t,       \
+      const std::function<void()>&);                                                               \
   template void gather_rows<T, I, O>(const device_context&, const dynamic_rows<T, I, O>&,          \
                                      const O*, I*, T*, std::int64_t);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)

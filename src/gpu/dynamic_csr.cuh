@@ -27,6 +27,7 @@ struct batch_state {
   unsigned listed[3]; // see rows_to_thin
   unsigned arrived;   // blocks at a barrier
   unsigned too_full;  // see batch_order
+  unsigned above_32;  // some row that was set has more entries
 };
 
 /// A part of a row that a block works on.
@@ -106,6 +107,7 @@ __device__ void set_row(const dynamic_rows<T, I, O>& m, std::int64_t row, O star
   m.sizes[row] = size;
   m.room[row] = end - start - size;
   m.counts[row] = end > start ? 1 : 0;
+  if (size > 32) state->above_32 = 1;
   if (size > mid_row) m.mid_rows[atomicAdd(&state->mid_rows, 1ull)] = static_cast<I>(row);
   if (size > long_row) m.long_rows[atomicAdd(&state->long_rows, 1ull)] = static_cast<I>(row);
 }

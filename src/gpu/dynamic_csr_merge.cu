@@ -3,6 +3,8 @@
 // entries on that is less than going to each row.
 #include "gpu/dynamic_csr.cuh"
 
+#include <cuda_pipeline.h>
+
 #include "gpu/parts/scan.cuh"
 
 namespace lacuna::detail::gpu {
@@ -51,91 +53,73 @@ __global__ void __launch_bounds__(block_threads) locate(const merge_arguments<T,
   a.is_new[i] = kind == entry_kind::added ? 1 : 0;
 }
 
-/// Entries of both that a block of merge_tiles puts in their places.
+/// Entries of both that a block puts in their places.
 constexpr int merged_entries = 2048;
 
+/// Entries of a tile: first the matrix's, then those that the batch adds.
+template <class T, class I> struct merged_tile {
+  tile_marks<merged_entries> added; // by their place in the result
+  I columns[merged_entries];
+  T values[merged_entries];
+};
+
 /// A tile's entries are written in their order, so in whole lines: new ones are marked, and the
-/// others are the matrix's, one after the other.
+/// others are the matrix's, one after the other. These are on their way to shared memory while the
+/// batch's are looked at.
 template <class T, class I, class O>
-__global__ void __launch_bounds__(block_threads) merge_tiles(const merge_arguments<T, I, O> a) {
-  constexpr int each = merged_entries / block_threads;
+__device__ void merge_tile(const merge_arguments<T, I, O>& a, std::int64_t tile_number,
+                           merged_tile<T, I>& tile) {
   const batch_arguments<T, I, O>& p = a.batch;
-  if (p.unsorted()) return;
-  // By their place in the result: what the batch brings.
-  __shared__ tile_marks<merged_entries> added;
-  __shared__ unsigned changed[merged_entries / 32];
-  __shared__ I columns[merged_entries];
-  __shared__ T values[merged_entries];
-  const std::int64_t all = a.entries + p.n, begin = std::int64_t{blockIdx.x} * merged_entries;
+  const std::int64_t all = a.entries + p.n, begin = tile_number * merged_entries;
   const std::int64_t end = min(begin + merged_entries, all);
   const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t first = a.tile_cuts[blockIdx.x], from = begin - first;
-  const int count = static_cast<int>(a.tile_cuts[blockIdx.x + 1] - first);
+  const std::int64_t first = a.tile_cuts[tile_number], from = begin - first;
+  const int count = static_cast<int>(a.tile_cuts[tile_number + 1] - first);
   const int olds = static_cast<int>(end - begin) - count;
+  for (int k = thread; k < olds; k += block_threads) {
+    __pipeline_memcpy_async(tile.columns + k, p.m.colind + from + k, sizeof(I));
+    __pipeline_memcpy_async(tile.values + k, p.m.values + from + k, sizeof(T));
+  }
+  __pipeline_commit();
   const std::int64_t new_before_tile = a.new_before[first], to = from + new_before_tile;
   const int results = olds + static_cast<int>(a.new_before[first + count] - new_before_tile);
-  added.clear();
-  if (thread < merged_entries / 32) changed[thread] = 0;
+  tile.added.clear();
   __syncthreads();
-  std::int16_t places[each]; // of the batch's entries that this thread has; -1: none
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    const int j = thread + u * block_threads;
-    places[u] = -1;
-    if (j >= count) continue;
+  bool changes_any = false;
+  for (int j = thread; j < count; j += block_threads) {
     const entry_kind kind = a.kinds[first + j];
+    changes_any |= kind == entry_kind::changed;
+    if (kind != entry_kind::added) continue;
     const auto at = static_cast<int>(p.places[first + j] - from);
-    // What changes an entry of the next tile is that one's.
-    if (kind == entry_kind::left_out || (kind == entry_kind::changed && at >= olds)) continue;
-    const int place = at + static_cast<int>(a.new_before[first + j] - new_before_tile);
-    places[u] = static_cast<std::int16_t>(place);
-    if (kind == entry_kind::added)
-      added.set(place);
-    else
-      atomicOr(changed + place / 32, 1u << (place % 32));
+    const int number = static_cast<int>(a.new_before[first + j] - new_before_tile);
+    tile.added.set(at + number);
+    tile.columns[olds + number] = p.col_at(first + j);
+    tile.values[olds + number] = p.combined_from(first + j);
   }
+  __pipeline_wait_prior(0);
   __syncthreads();
-  added.count();
-  __syncthreads();
-  I old_columns[each];
-  T old_values[each];
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    const int e = thread + u * block_threads;
-    if (e >= results || added.at(e)) continue;
-    const std::int64_t k = from + e - added.marked_before(e);
-    old_columns[u] = p.m.colind[k];
-    old_values[u] = p.m.values[k];
-  }
+  tile.added.count();
   int changes = 0;
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    if (places[u] < 0) continue;
-    const int j = thread + u * block_threads;
-    columns[places[u]] = p.col_at(first + j);
-    values[places[u]] = p.combined_from(first + j);
-    if (!added.at(places[u])) ++changes;
-  }
+  const auto change = [&](std::int64_t i, int at) {
+    tile.values[at] = combined(p.rule, tile.values[at], p.combined_from(i));
+    ++changes;
+  };
+  if (changes_any)
+    for (int j = thread; j < count; j += block_threads) {
+      if (a.kinds[first + j] != entry_kind::changed) continue;
+      const auto at = static_cast<int>(p.places[first + j] - from);
+      if (at < olds) change(first + j, at); // else it is the next tile's
+    }
   // What changes this tile's first old entry may stand at the end of the tile before.
   if (thread == 0 && olds > 0)
     for (std::int64_t i = first - 1; i >= 0 && p.places[i] == from; --i)
-      if (a.kinds[i] == entry_kind::changed) {
-        int place = 0;
-        while (added.at(place)) ++place;
-        atomicOr(changed + place / 32, 1u << (place % 32));
-        values[place] = p.combined_from(i);
-        ++changes;
-      }
+      if (a.kinds[i] == entry_kind::changed) change(i, 0);
   __syncthreads();
-#pragma unroll
-  for (int u = 0; u < each; ++u) {
-    const int e = thread + u * block_threads;
-    if (e >= results) continue;
-    const bool is_new = added.at(e), changes_value = (changed[e / 32] >> (e % 32) & 1) != 0;
-    a.to.colind[to + e] = is_new ? columns[e] : old_columns[u];
-    a.to.values[to + e] = is_new          ? values[e]
-                          : changes_value ? combined(p.rule, old_values[u], values[e])
-                                          : old_values[u];
+  for (int e = thread; e < results; e += block_threads) {
+    const int before = tile.added.marked_before(e);
+    const int k = tile.added.at(e) ? olds + before : e - before;
+    a.to.colind[to + e] = tile.columns[k];
+    a.to.values[to + e] = tile.values[k];
   }
   for (int step = 16; step > 0; step /= 2) changes += __shfl_xor_sync(0xffffffffu, changes, step);
   if (thread % 32 == 0 && changes > 0)
@@ -144,13 +128,11 @@ __global__ void __launch_bounds__(block_threads) merge_tiles(const merge_argumen
 
 /// The table, one thread per row.
 template <class T, class I, class O>
-__global__ void __launch_bounds__(block_threads) set_merged_rows(const merge_arguments<T, I, O> a) {
+__device__ void set_merged_rows(const merge_arguments<T, I, O>& a, std::int64_t block, O* starts) {
   const batch_arguments<T, I, O>& p = a.batch;
-  if (p.unsorted()) return;
-  __shared__ O starts[block_threads + 1];
   const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t first = std::int64_t{blockIdx.x} * block_threads;
-  const std::int64_t cut = a.row_cuts[blockIdx.x], items = a.row_cuts[blockIdx.x + 1] - cut;
+  const std::int64_t first = block * block_threads;
+  const std::int64_t cut = a.row_cuts[block], items = a.row_cuts[block + 1] - cut;
   const auto start_of = [&](std::int64_t row, std::int64_t item) {
     return p.m.begin[row] + static_cast<O>(a.new_before[cut + item]);
   };
@@ -166,6 +148,22 @@ __global__ void __launch_bounds__(block_threads) set_merged_rows(const merge_arg
   if (row < p.m.rows)
     set_row(a.to, row, starts[thread], starts[thread + 1], starts[thread + 1] - starts[thread],
             p.state);
+}
+
+/// Blocks of tiles, which wait for bandwidth, and blocks of rows, which wait for one access after
+/// the other, evenly mixed.
+template <class T, class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    merge_entries_and_rows(const merge_arguments<T, I, O> a, std::int64_t row_blocks) {
+  __shared__ merged_tile<T, I> tile;
+  __shared__ O starts[block_threads + 1];
+  if (a.batch.unsorted()) return;
+  const std::int64_t block = blockIdx.x;
+  const std::int64_t rows_before = block * row_blocks / gridDim.x;
+  if ((block + 1) * row_blocks / gridDim.x > rows_before)
+    set_merged_rows(a, rows_before, starts);
+  else
+    merge_tile(a, block - rows_before, tile);
 }
 
 } // namespace
@@ -211,26 +209,23 @@ merge_batch(const device_context& ctx, const dynamic_rows<T, I, O>& m, std::int6
     take(a.kinds, n);
     take(a.is_new, n);
     take(a.new_before, n + 1);
-    take(a.tile_cuts, tiles + 1);
-    take(a.row_cuts, row_blocks + 1);
+    take(a.tile_cuts, tiles + 1 + row_blocks + 1);
   });
-  const auto launch = [&](auto kernel, std::int64_t grid, const char* name) {
-    kernel<<<static_cast<unsigned>(grid), block_threads, 0, ctx.stream()>>>(a);
-    check_launch(name);
-  };
-  launch(locate<T, I, O>, blocks_for(n), "locate");
+  a.row_cuts = a.tile_cuts + tiles + 1;
+  locate<<<blocks_for(n), block_threads, 0, ctx.stream()>>>(a);
+  check_launch("locate");
   exclusive_sums<std::int32_t, std::int32_t>(ctx, n, a.is_new, a.new_before);
   // Entry i - 1 of the batch is among the first d of both if its place there is below d.
-  launch_cuts(ctx, tiles, n + 1, a.tile_cuts, [a] __device__(std::int64_t tile, std::int64_t i) {
-    const std::int64_t d = min(tile * merged_entries, a.entries + a.batch.n);
-    return i == 0 || (!a.batch.unsorted() && a.batch.places[i - 1] + i - 1 < d);
-  });
-  launch_cuts(
-      ctx, row_blocks, n + 1, a.row_cuts, [a] __device__(std::int64_t block, std::int64_t i) {
-        return i == 0 || (!a.batch.unsorted() && a.batch.row_at(i - 1) < block * block_threads);
-      });
-  launch(merge_tiles<T, I, O>, tiles, "merge_tiles");
-  launch(set_merged_rows<T, I, O>, row_blocks, "set_merged_rows");
+  launch_cuts(ctx, tiles + 1 + row_blocks, n + 1, a.tile_cuts,
+              [a, tiles] __device__(std::int64_t cut, std::int64_t i) {
+                if (i == 0 || a.batch.unsorted()) return i == 0;
+                if (cut > tiles) return a.batch.row_at(i - 1) < (cut - tiles - 1) * block_threads;
+                const std::int64_t d = min(cut * merged_entries, a.entries + a.batch.n);
+                return a.batch.places[i - 1] + i - 1 < d;
+              });
+  merge_entries_and_rows<<<static_cast<unsigned>(tiles + row_blocks), block_threads, 0,
+                           ctx.stream()>>>(a, row_blocks);
+  check_launch("merge_entries_and_rows");
   const batch_state state = wait_for(ctx, p.state);
   if (state.too_full != 0) return {};
   batch_outcome outcome;

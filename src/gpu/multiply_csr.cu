@@ -11,8 +11,8 @@ namespace lacuna::detail::gpu {
 
 template <class T, class I, class O>
 void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>& p, tile_kind kind,
-                    const array<tile_start<I, O>, space::device>& starts) {
-  run_tiles(ctx, p, kind, starts.view());
+                    vector_view<const tile_start<I, O>, space::device> starts) {
+  run_tiles(ctx, p, kind, starts);
 }
 
 template <class T, class I, class O>
@@ -24,16 +24,19 @@ void multiply_format(const device_context& ctx, T alpha, inspected_csr<T, I, O, 
   if (!are_vectors(x, beta, z, y)) return multiply_csr_dense(ctx, alpha, m.a, x, beta, z, y);
   const auto p = make_arguments(alpha, m.a, x.data(), beta, z.data(), y.data());
   const auto* const info = m.inspection;
-  if (info == nullptr)
-    return multiply_tiles(ctx, p, tile_kind::split,
-                          find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, split_tiles));
+  if (info == nullptr) {
+    const auto starts = find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, split_tiles);
+    return multiply_tiles<T, I, O>(ctx, p, tile_kind::split, starts.view());
+  }
   if (info->kernel.method == spmv_method::rows) return run_rows(ctx, p, info->kernel.lanes);
-  multiply_tiles(ctx, p, kind_of_tiles(info->kernel, info->statistics), info->tiles);
+  multiply_tiles<T, I, O>(ctx, p, kind_of_tiles(info->kernel, info->statistics),
+                          info->tiles.view());
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template void multiply_tiles<T, I, O>(const device_context&, const multiply_arguments<T, I, O>&, \
-                                        tile_kind, const array<tile_start<I, O>, space::device>&); \
+                                        tile_kind,                                                 \
+                                        vector_view<const tile_start<I, O>, space::device>);       \
   template void multiply_format<T, I, O>(                                                          \
       const device_context&, T, inspected_csr<T, I, O, space::device>,                             \
       dense_view<const T, space::device>, T, dense_view<const T, space::device>,                   \

@@ -54,7 +54,7 @@ constexpr int tile_capacity = block_threads * tile_items_per_thread;
 /// not grow without bound.
 constexpr tile_shape split_tiles{tile_capacity, 2, true};
 /// For rows of at most `longest` entries, half the capacity or less.
-inline tile_shape whole_row_tiles(std::int64_t longest) {
+constexpr tile_shape whole_row_tiles(std::int64_t longest) {
   return {tile_capacity - longest + 1, 8, false};
 }
 
@@ -69,7 +69,7 @@ inline tile_kind kind_of_tiles(const spmv_kernel& kernel, const row_statistics& 
 
 template <class T, class I, class O>
 void multiply_tiles(const device_context& ctx, const multiply_arguments<T, I, O>& p, tile_kind kind,
-                    const array<tile_start<I, O>, space::device>& starts);
+                    vector_view<const tile_start<I, O>, space::device> starts);
 
 /// Several columns, or vectors whose elements have gaps between them; the device is set.
 template <class T, class I, class O>

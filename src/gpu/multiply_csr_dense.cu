@@ -121,8 +121,8 @@ void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> 
     p.x_stride = x.col_stride();
     p.z_stride = z.col_stride();
     p.y_stride = y.col_stride();
-    return multiply_tiles(ctx, p, tile_kind::split,
-                          find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, split_tiles));
+    const auto starts = find_tiles<I>(ctx, p.rowptr, p.rows, p.entries, split_tiles);
+    return multiply_tiles<T, I, O>(ctx, p, tile_kind::split, starts.view());
   }
   const dense_strides strides{x.row_stride(), x.col_stride(), z.row_stride(),
                               z.col_stride(), y.row_stride(), y.col_stride()};

@@ -1,8 +1,9 @@
 // y = alpha A x + beta z on the device, A a dynamic CSR. Rows are in three bins: up to 64 entries,
-// some lanes each, in the order of the matrix; up to 2048, a warp each; beyond, 16 blocks each. The
+// some lanes each, in the order of the matrix; up to 2048, a warp each; beyond, 2 to 16 blocks. The
 // matrix lists the rows of the latter two. All go in one launch. A compact matrix is CSR's.
 #include <lacuna/format/dynamic_csr.hpp>
 
+#include "gpu/multiply_csr.cuh"
 #include "gpu/multiply_dynamic_csr_dense.cuh"
 #include "gpu/parts/cuda.cuh"
 #include "gpu/parts/load.cuh"
@@ -45,10 +46,10 @@ __device__ T sum_of_segment(const dynamic_product<T, I, O>& p, O begin, O end, i
   return sum;
 }
 
-/// A row by `lanes` neighbouring lanes. The first two segments are one run to them; their ends are
-/// read before it is known whether there are two.
+/// What a lane out of `lanes` has of a row. The first two segments are one run to them; their ends
+/// are read before it is known whether there are two.
 template <int lanes, class T, class I, class O>
-__device__ void multiply_short_row(const dynamic_product<T, I, O>& p, std::int64_t row, int lane) {
+__device__ T sum_of_row(const dynamic_product<T, I, O>& p, std::int64_t row, int lane) {
   constexpr int unroll = 4;
   const O begin = p.a.begin[row], end = p.a.end[row];
   const std::int64_t second = p.a.segments > 1 ? p.a.pitch + row : row;
@@ -75,6 +76,12 @@ __device__ void multiply_short_row(const dynamic_product<T, I, O>& p, std::int64
   for (int s = 2; s < count; ++s)
     sum += sum_of_segment<1>(p, p.a.begin[s * p.a.pitch + row], p.a.end[s * p.a.pitch + row], lane,
                              lanes);
+  return sum;
+}
+/// A row by `lanes` neighbouring lanes.
+template <int lanes, class T, class I, class O>
+__device__ void multiply_short_row(const dynamic_product<T, I, O>& p, std::int64_t row, int lane) {
+  T sum = sum_of_row<lanes>(p, row, lane);
   const unsigned group = (0xffffffffu >> (32 - lanes)) << (threadIdx.x % 32 / lanes * lanes);
 #pragma unroll
   for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(group, sum, step, lanes);
@@ -86,19 +93,17 @@ __device__ void multiply_mid_row(const dynamic_product<T, I, O>& p, std::int64_t
   if (i >= p.a.mid_row_count) return;
   const std::int64_t row = p.a.mid_rows[i];
   if (p.a.sizes[row] <= mid_row || p.a.sizes[row] > long_row) return; // it was one
-  T sum{0};
-  for (int s = 0; s < p.a.counts[row]; ++s)
-    sum += sum_of_segment<4>(p, p.a.begin[s * p.a.pitch + row], p.a.end[s * p.a.pitch + row], lane,
-                             32);
-  sum = warp_sum(sum);
+  const T sum = warp_sum(sum_of_row<32>(p, row, lane));
   if (lane == 0) p.store(row, sum);
 }
-/// Blocks that share a long row: each has a part of every segment.
-constexpr int long_parts = 16;
+/// Blocks that share a long row, each with a part of every segment: many where there are few.
+inline int parts_of_long_rows(std::int64_t rows) {
+  return rows > 1024 ? 2 : rows > 512 ? 4 : rows > 256 ? 8 : 16;
+}
 
 template <class T, class I, class O>
 __device__ void sum_long_row(const dynamic_product<T, I, O>& p, std::int64_t i, int part,
-                             T* partial) {
+                             int long_parts, T* partial) {
   const std::int64_t row = p.a.long_rows[i];
   if (p.a.sizes[row] <= long_row) return; // it was one
   __shared__ T sums[block_threads / 32];
@@ -122,12 +127,13 @@ __device__ void sum_long_row(const dynamic_product<T, I, O>& p, std::int64_t i, 
 /// Blocks for long rows come first, then those for middle ones, then the others.
 template <int lanes, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
-    multiply_segments(const dynamic_product<T, I, O> p, std::int64_t mid_blocks, T* partial) {
+    multiply_segments(const dynamic_product<T, I, O> p, std::int64_t mid_blocks, int long_parts,
+                      T* partial) {
   const std::int64_t long_blocks = p.a.long_row_count * long_parts;
   const std::int64_t block = std::int64_t{blockIdx.x} - long_blocks;
   if (block < 0)
     return sum_long_row(p, blockIdx.x / long_parts, static_cast<int>(blockIdx.x % long_parts),
-                        partial);
+                        long_parts, partial);
   const int thread = static_cast<int>(threadIdx.x);
   if (block < mid_blocks)
     return multiply_mid_row(p, block * (block_threads / 32) + thread / 32, thread % 32);
@@ -141,13 +147,14 @@ __global__ void __launch_bounds__(block_threads)
 template <int lanes, class T, class I, class O>
 void launch_segments(const device_context& ctx, const dynamic_product<T, I, O>& p) {
   const std::int64_t long_rows = p.a.long_row_count;
+  const int long_parts = parts_of_long_rows(long_rows);
   const std::int64_t mid_blocks = blocks_for(p.a.mid_row_count * 32);
   array<T, space::device> partial(ctx, long_rows * long_parts);
   T* const sums = partial.data();
   const std::int64_t blocks =
       long_rows * long_parts + mid_blocks + blocks_for(std::int64_t{p.a.extent.row} * lanes);
-  multiply_segments<lanes>
-      <<<blocks_for(blocks * block_threads), block_threads, 0, ctx.stream()>>>(p, mid_blocks, sums);
+  multiply_segments<lanes><<<blocks_for(blocks * block_threads), block_threads, 0, ctx.stream()>>>(
+      p, mid_blocks, long_parts, sums);
   check_launch("multiply_segments");
   for_each(ctx, long_rows, "sum_long_rows", [=] __device__(std::int64_t i) {
     const std::int64_t row = p.a.long_rows[i];
@@ -170,6 +177,15 @@ void multiply_format(const device_context& ctx, T alpha,
   if (a.compact) {
     const csr_view<const T, I, O, space::device> rows_of(a.values, a.begin, a.colind, a.extent,
                                                          a.nnz);
+    if (a.tiles.count > 0 && y.shape().col > 0 && are_vectors(x, beta, z, y)) {
+      const device_guard guard(ctx.device());
+      const tile_kind kind = a.tiles.longest == 0    ? tile_kind::split
+                             : a.tiles.longest <= 32 ? tile_kind::short_rows
+                                                     : tile_kind::whole_rows;
+      return multiply_tiles<T, I, O>(
+          ctx, make_arguments<T, I, O>(alpha, rows_of, x.data(), beta, z.data(), y.data()), kind,
+          {a.tiles.starts, a.tiles.count + 1});
+    }
     return multiply_format<T, I, O>(ctx, alpha, inspected_csr<T, I, O, space::device>{rows_of}, x,
                                     beta, z, y);
   }

@@ -16,7 +16,7 @@ namespace lacuna::detail {
 template <class T, class I, class O, space S> struct dynamic_access {
   using matrix = dynamic_csr<T, I, O, S>;
   using table_t = dynamic_table<I, O, S>;
-  using pool_t = dynamic_pool<T, I, S>;
+  using pool_t = dynamic_pool<T, I, O, S>;
 
   static constexpr std::int64_t most_entries = std::numeric_limits<O>::max();
 
@@ -154,11 +154,21 @@ template <class T, class I, class O, space S> struct dynamic_access {
     else
       gpu::place_rows<O>(ctx, sizes, rows, starts);
   }
-  static void set(const context<S>& ctx, matrix& m, const O* starts, const O* sizes) {
-    if constexpr (S == space::host)
+  /// `meanwhile` fills the pool. compact: rows lie side by side there, without free places.
+  static void set(
+      const context<S>& ctx, matrix& m, const O* starts, const O* sizes, bool compact,
+      const std::function<void()>& meanwhile = [] {}) {
+    m.state_.compact = compact;
+    if constexpr (S == space::host) {
+      meanwhile();
       cpu::set_rows<T, I, O>(ctx, rows_of(m), starts, sizes);
-    else
-      set_bins(m, gpu::set_rows<T, I, O>(ctx, rows_of(m), starts, sizes));
+    } else {
+      auto result = gpu::set_rows<T, I, O>(ctx, rows_of(m), starts, sizes,
+                                           compact ? m.state_.nnz : -1, meanwhile);
+      set_bins(m, result.lists);
+      m.pool_->tiles = std::move(result.memory);
+      m.state_.tiles = result.tiles;
+    }
   }
   static void set_bins(matrix& m, listed_rows bins) {
     m.state_.mid_row_count = bins.mid_rows;
@@ -202,13 +212,12 @@ template <class T, class I, class O, space S> struct dynamic_access {
     }
     matrix m = without_pool(ctx, a.shape(), options);
     m.state_.nnz = m.state_.used = a.size();
-    m.state_.compact = true;
     m.state_.unique = a.order().unique;
     m.pool_ = pool_without_entries(ctx, a.size());
     array<O, S> rowptr; // nothing but the device can fail from here on
     std::tie(rowptr, m.pool_->colind, m.pool_->values) = std::move(a).release();
     publish(m);
-    set(ctx, m, rowptr.data(), nullptr);
+    set(ctx, m, rowptr.data(), nullptr, true);
     return finished(ctx, std::move(m));
   }
   /// Rows that lie anywhere in a pool, without duplicates.
@@ -251,7 +260,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
     m.pool_ = make_pool(ctx, spread ? 0 : std::min(taken + taken / 4, most_entries));
     publish(m);
     if (spread) {
-      set(ctx, m, a->rowptr().data(), nullptr);
+      set(ctx, m, a->rowptr().data(), nullptr, false);
       m.state_.unique = a->order().unique;
       dynamic_rows<T, I, O> from = rows_of(m);
       from.colind = const_cast<I*>(a->colind().data()); // read alone
@@ -259,10 +268,10 @@ template <class T, class I, class O, space S> struct dynamic_access {
       return finished(ctx, laid_out(ctx, m, from, 0, {.slack = true}));
     }
     if (a != nullptr) {
-      copy(ctx, m.pool_->colind, a->colind().data(), nnz);
-      copy(ctx, m.pool_->values, a->values().data(), nnz);
-      set(ctx, m, a->rowptr().data(), nullptr);
-      m.state_.compact = true;
+      set(ctx, m, a->rowptr().data(), nullptr, true, [&] {
+        copy(ctx, m.pool_->colind, a->colind().data(), nnz);
+        copy(ctx, m.pool_->values, a->values().data(), nnz);
+      });
       m.state_.unique = a->order().unique;
     } else {
       const host_context host;
@@ -271,8 +280,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
       std::fill(sizes.begin(), sizes.end(), O{0});
       const auto there = copy_to(ctx, std::as_const(starts).view());
       const auto empty = copy_to(ctx, std::as_const(sizes).view());
-      set(ctx, m, there.data(), empty.data());
-      m.state_.compact = taken == 0;
+      set(ctx, m, there.data(), empty.data(), taken == 0);
       m.state_.unique = true;
     }
     return finished(ctx, std::move(m));
@@ -325,6 +333,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
     copy(ctx, pool->mid_rows, m.pool_->mid_rows.data(), m.state_.mid_row_count);
     copy(ctx, pool->long_rows, m.pool_->long_rows.data(), m.state_.long_row_count);
     m.pool_ = std::move(pool);
+    m.state_.tiles = {};
     publish(m);
   }
   /// What is published stays: readers may be asking for it.
@@ -359,20 +368,21 @@ template <class T, class I, class O, space S> struct dynamic_access {
     matrix next;
     next.options_ = m.options_;
     next.state_ = m.state_;
+    next.state_.tiles = {};
     next.pool_ = make_pool(ctx, std::max(taken, capacity));
     next.table_ = make_table(ctx, rows, m.options_.segments, m.state_.pitch);
     publish(next);
     I* const colind = next.pool_->colind.data();
     T* const values = next.pool_->values.data();
     if (plain) {
-      gather(ctx, from, starts.data(), colind, values, m.state_.nnz);
-      set(ctx, next, starts.data(), sizes);
+      set(ctx, next, starts.data(), sizes, true,
+          [&] { gather(ctx, from, starts.data(), colind, values, m.state_.nnz); });
     } else {
       scatter_rows_on<T, I, O, S>(ctx, from, starts.data(), colind, values, m.state_.nnz);
       set_at(ctx, next, starts.data(), sizes, slack);
+      next.state_.compact = false;
     }
     next.state_.used = taken;
-    next.state_.compact = plain;
     next.segments_max_ = taken > 0 ? 1 : 0;
     return next;
   }
@@ -421,6 +431,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
     matrix next;
     next.options_ = m.options_;
     next.state_ = m.state_;
+    next.state_.tiles = {};
     try {
       const auto sorted = gpu::order_batch<T, I, O>(ctx, rows_of(m), batch);
       // The device sorts while memory is made.

@@ -2,6 +2,7 @@
 // and what becomes of a row, so that both make the same segments.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include <lacuna/format/dynamic_csr.hpp>
@@ -198,11 +199,19 @@ LACUNA_GPU_EXPORT void rename_rows(const device_context& ctx,
 template <class O>
 LACUNA_GPU_EXPORT void place_rows(const device_context& ctx, const O* sizes, std::int64_t rows,
                                   O* starts);
+/// What set_rows found out.
+template <class I, class O> struct set_rows_result {
+  listed_rows lists;
+  array<tile_start<I, O>, space::device> memory; ///< of the tiles
+  row_tiles<I, O> tiles;
+};
 /// Row i is one segment of sizes[i] entries (null: all places) from starts[i] up to starts[i + 1].
-/// Lists the middle and the long ones; waits.
+/// Lists the middle and the long ones, and cuts a matrix of so many `entries` without free places
+/// into tiles; -1: none. Waits, but not for what `meanwhile` queues.
 template <class T, class I, class O>
-LACUNA_GPU_EXPORT listed_rows set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m,
-                                       const O* starts, const O* sizes);
+LACUNA_GPU_EXPORT set_rows_result<I, O>
+set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m, const O* starts, const O* sizes,
+         std::int64_t entries, const std::function<void()>& meanwhile);
 /// All entries, row i's from starts[i] up to starts[i + 1], columns ascending.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void gather_rows(const device_context& ctx, const dynamic_rows<T, I, O>& from,

@@ -300,16 +300,17 @@ private:
       }
       entrants[i] = all[i].load(a_.view(), 0);
     });
-    for (const auto& b : batches)
-      each([&](std::size_t i) {
+    // A contestant's batches follow one another, as a user's do: caches are its own.
+    each([&](std::size_t i) {
+      for (const auto& b : batches)
         spent[i].insert.push_back(timed([&] { entrants[i]->insert(b.view()); }));
-      });
+    });
     if (verified)
       each([&](std::size_t i) { verify(*entrants[i], expected.after(all[i].rule), lines[i]); });
-    for (const auto& b : batches)
-      each([&](std::size_t i) {
+    each([&](std::size_t i) {
+      for (const auto& b : batches)
         if (all[i].erases) spent[i].erase.push_back(timed([&] { entrants[i]->erase(b.view()); }));
-      });
+    });
     if (verified)
       each([&](std::size_t i) {
         if (all[i].erases) verify(*entrants[i], expected.without(all[i].rule), lines[i]);

@@ -31,6 +31,7 @@
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/copy.hpp>
+#include <lacuna/op/inspection.hpp>
 
 namespace lacuna {
 
@@ -51,6 +52,16 @@ struct dynamic_csr_options {
   /// first batches go in place. Such a matrix is not compact.
   bool slack_at_start = false;
 };
+
+namespace detail {
+/// The rows of a compact matrix on a device, cut into tiles of equal work for products; none: they
+/// are cut when a product is made.
+template <class I, class O> struct row_tiles {
+  const tile_start<I, O>* starts = nullptr; ///< one more than tiles
+  std::int64_t count = 0;
+  std::int64_t longest = 0; ///< rows have at most so many entries; 0: tiles may cut rows
+};
+} // namespace detail
 
 /// What a kernel needs to walk over rows: pointers and sizes, trivially copyable. Owns nothing.
 template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
@@ -117,10 +128,11 @@ public:
   /// Those of more than mid_row, and of more than long_row, entries, and perhaps others.
   const I *mid_rows = nullptr, *long_rows = nullptr;
   std::int64_t mid_row_count = 0, long_row_count = 0;
-  std::int64_t used = 0; ///< of the pool
-  int segments = 0;      ///< k
-  bool compact = false;  ///< begin's first plane is a CSR's row pointer
-  bool unique = false;   ///< no column is in a row twice
+  detail::row_tiles<I, O> tiles; ///< of a compact matrix
+  std::int64_t used = 0;         ///< of the pool
+  int segments = 0;              ///< k
+  bool compact = false;          ///< begin's first plane is a CSR's row pointer
+  bool unique = false;           ///< no column is in a row twice
 };
 
 namespace detail {
@@ -141,12 +153,13 @@ template <class I, class O, space S> struct dynamic_table {
     return begin.bytes() + end.bytes() + sizes.bytes() + room.bytes() + counts.bytes();
   }
 };
-template <class T, class I, space S> struct dynamic_pool {
+template <class T, class I, class O, space S> struct dynamic_pool {
   array<I, S> colind;
   array<T, S> values;
   array<I, S> mid_rows, long_rows;
+  array<tile_start<I, O>, S> tiles; ///< see row_tiles: as the pool was filled
   [[nodiscard]] std::size_t bytes() const {
-    return colind.bytes() + values.bytes() + mid_rows.bytes() + long_rows.bytes();
+    return colind.bytes() + values.bytes() + mid_rows.bytes() + long_rows.bytes() + tiles.bytes();
   }
 };
 /// Free places behind `entries` entries of a new segment, for a row of `size` in all.
@@ -182,7 +195,7 @@ private:
   template <class, std::signed_integral, std::signed_integral, space> friend class dynamic_csr;
   dynamic_csr_view<const T, I, O, S> view_;
   std::shared_ptr<const detail::dynamic_table<I, O, S>> table_;
-  std::shared_ptr<const detail::dynamic_pool<T, I, S>> pool_;
+  std::shared_ptr<const detail::dynamic_pool<T, I, O, S>> pool_;
 };
 
 template <class T, std::signed_integral I = index_t, std::signed_integral O = I,
@@ -278,7 +291,7 @@ public:
   void restore(const dynamic_csr_snapshot<T, I, O, S>& s) {
     state_ = s.view_;
     table_ = std::const_pointer_cast<detail::dynamic_table<I, O, S>>(s.table_);
-    pool_ = std::const_pointer_cast<detail::dynamic_pool<T, I, S>>(s.pool_);
+    pool_ = std::const_pointer_cast<detail::dynamic_pool<T, I, O, S>>(s.pool_);
     frozen_ = state_.used;
     bins_old_ = true;
     if (!published_) return;
@@ -300,7 +313,7 @@ private:
 
   dynamic_csr_view<const T, I, O, S> state_; // as it is read
   std::shared_ptr<detail::dynamic_table<I, O, S>> table_;
-  std::shared_ptr<detail::dynamic_pool<T, I, S>> pool_;
+  std::shared_ptr<detail::dynamic_pool<T, I, O, S>> pool_;
   dynamic_csr_options options_;
   int segments_max_ = 0;
   std::int64_t compactions_ = 0;

@@ -71,14 +71,50 @@ private:
   void* page_ = nullptr;
 };
 
+/// Half of it is for read_back, half for read_ahead.
+inline char* own_pinned_page() {
+  static thread_local const pinned_page page;
+  return static_cast<char*>(page.data());
+}
+
 /// Copies n elements from the device; waits for the stream.
 template <class T> void read_back(const device_context& ctx, T* to, const T* from, std::int64_t n) {
   const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
-  static thread_local const pinned_page page;
-  void* const first = bytes <= pinned_page::bytes ? page.data() : to;
+  void* const first = bytes <= pinned_page::bytes / 2 ? own_pinned_page() : static_cast<void*>(to);
   check(cudaMemcpyAsync(first, from, bytes, cudaMemcpyDeviceToHost, ctx.stream()), "read_back");
   ctx.synchronize();
   if (first != to) std::memcpy(to, first, bytes);
 }
+
+/// A value that is on its way from the device: work may be queued behind it before it is waited
+/// for. A thread has one at a time.
+template <class T> class read_ahead {
+public:
+  static_assert(sizeof(T) <= pinned_page::bytes / 2);
+  read_ahead(cudaStream_t stream, const T* from)
+      : page_(own_pinned_page() + pinned_page::bytes / 2) {
+    check(cudaEventCreateWithFlags(&arrived_, cudaEventDisableTiming), "read_ahead");
+    cudaError_t status = cudaMemcpyAsync(page_, from, sizeof(T), cudaMemcpyDeviceToHost, stream);
+    if (status == cudaSuccess) status = cudaEventRecord(arrived_, stream);
+    if (status != cudaSuccess) (void)cudaEventDestroy(arrived_);
+    check(status, "read_ahead");
+  }
+  read_ahead(const read_ahead&) = delete;
+  read_ahead& operator=(const read_ahead&) = delete;
+  ~read_ahead() {
+    (void)cudaEventSynchronize(arrived_); // the page is the next one's
+    (void)cudaEventDestroy(arrived_);
+  }
+  [[nodiscard]] T get() const {
+    check(cudaEventSynchronize(arrived_), "read_ahead");
+    T value;
+    std::memcpy(&value, page_, sizeof(T));
+    return value;
+  }
+
+private:
+  char* page_;
+  cudaEvent_t arrived_ = nullptr;
+};
 
 } // namespace lacuna::detail::gpu

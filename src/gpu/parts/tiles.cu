@@ -8,8 +8,7 @@ template <class I, class O>
 array<tile_start<I, O>, space::device> find_tiles(const device_context& ctx, const O* rowptr,
                                                   std::int64_t rows, std::int64_t entries,
                                                   tile_shape shape) {
-  const std::int64_t items = entries + rows / shape.rows_per_item;
-  const std::int64_t tiles = std::max<std::int64_t>((items + shape.share - 1) / shape.share, 1);
+  const std::int64_t tiles = tile_count(rows, entries, shape);
   array<tile_start<I, O>, space::device> starts(ctx, tiles + 1);
   for_each(ctx, tiles + 1, "find_tiles", [=, starts = starts.data()] __device__(std::int64_t tile) {
     if (tile == tiles) {
