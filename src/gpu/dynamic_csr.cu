@@ -128,6 +128,32 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
+/// See set_rows. One thread per row, and one for the end of the last.
+template <class T, class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    set_rows_kernel(dynamic_rows<T, I, O> m, const O* starts, const O* sizes, batch_state* state,
+                    std::int64_t whole_count, tile_start<I, O>* wholes, std::int64_t split_count,
+                    tile_start<I, O>* splits) {
+  const std::int64_t row = thread_index();
+  O size{0};
+  if (row <= m.rows) {
+    const O start = starts[row];
+    m.first(0, row) = start;
+    const bool last = row == m.rows;
+    const O next = last ? start : starts[row + 1];
+    if (wholes != nullptr) {
+      tiles_at_row<tiles_of_short_rows>(row, m.rows, row == 0 ? O{0} : starts[row - 1], start, next,
+                                        whole_count, wholes);
+      tiles_at_row<tiles_of_all_rows>(row, m.rows, O{0}, start, next, split_count, splits);
+    }
+    if (!last) {
+      size = sizes == nullptr ? next - start : sizes[row];
+      set_row(m, row, start, next, size);
+    }
+  }
+  list_rows_of_block(m, row, size, state);
+}
+
 } // namespace
 
 template <class T, class I, class O>
@@ -166,23 +192,12 @@ set_rows_result<I, O> set_rows(const device_context& ctx, const dynamic_rows<T, 
   if (entries >= 0)
     result.memory = array<tile_start<I, O>, space::device>(ctx, whole_count + 1 + split_count + 1);
   tile_start<I, O>* const wholes = result.memory.data();
-  tile_start<I, O>* const splits = wholes + whole_count + 1;
-  const auto set = [=] __device__(std::int64_t row) {
-    const O start = starts[row];
-    m.first(0, row) = start;
-    const bool last = row == m.rows;
-    const O next = last ? start : starts[row + 1];
-    if (entries >= 0) {
-      tiles_at_row<tiles_of_short_rows>(row, m.rows, row == 0 ? O{0} : starts[row - 1], start, next,
-                                        whole_count, wholes);
-      tiles_at_row<tiles_of_all_rows>(row, m.rows, O{0}, start, next, split_count, splits);
-    }
-    if (!last) set_row(m, row, start, next, sizes == nullptr ? next - start : sizes[row], bins);
-  };
+  tile_start<I, O>* const splits = wholes == nullptr ? nullptr : wholes + whole_count + 1;
   launch_fork fork(ctx, 2);
   (void)fork.next(); // the context's own: for what is queued meanwhile
   const cudaStream_t side = fork.next();
-  for_each_kernel<<<blocks_for(m.rows + 1), block_threads, 0, side>>>(m.rows + 1, set);
+  set_rows_kernel<<<blocks_for(m.rows + 1), block_threads, 0, side>>>(
+      m, starts, sizes, bins, whole_count, wholes, split_count, splits);
   check_launch("set_rows");
   const read_ahead<batch_state> found(side, bins);
   meanwhile();

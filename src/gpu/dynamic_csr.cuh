@@ -98,18 +98,35 @@ template <class T, class I, class O> struct batch_arguments {
   }
 };
 
-/// A row is one segment of `size` entries from `start` on, with free places up to `end`. It is put
-/// on the lists of middle and long rows, whose counts are the state's.
+/// A row is one segment of `size` entries from `start` on, with free places up to `end`.
 template <class T, class I, class O>
-__device__ void set_row(const dynamic_rows<T, I, O>& m, std::int64_t row, O start, O end, O size,
-                        batch_state* state) {
+__device__ void set_row(const dynamic_rows<T, I, O>& m, std::int64_t row, O start, O end, O size) {
   m.last(0, row) = start + size;
   m.sizes[row] = size;
   m.room[row] = end - start - size;
   m.counts[row] = end > start ? 1 : 0;
-  if (size > 32) state->above_32 = 1;
-  if (size > mid_row) m.mid_rows[atomicAdd(&state->mid_rows, 1ull)] = static_cast<I>(row);
-  if (size > long_row) m.long_rows[atomicAdd(&state->long_rows, 1ull)] = static_cast<I>(row);
+}
+/// Puts the rows of a block's threads on the lists of middle and long rows, whose counts are the
+/// state's, by one atomic each: they would wait for one another. A thread without a row has size 0.
+/// By all threads of a block.
+template <class T, class I, class O>
+__device__ void list_rows_of_block(const dynamic_rows<T, I, O>& m, std::int64_t row, O size,
+                                   batch_state* state) {
+  __shared__ unsigned counts[2];
+  __shared__ unsigned long long bases[2];
+  if (__syncthreads_or(size > 32 ? 1 : 0) == 0) return;
+  if (threadIdx.x < 2) counts[threadIdx.x] = 0;
+  __syncthreads();
+  const unsigned mid = size > mid_row ? atomicAdd(counts, 1u) : 0;
+  const unsigned longer = size > long_row ? atomicAdd(counts + 1, 1u) : 0;
+  __syncthreads();
+  if (threadIdx.x == 0) state->above_32 = 1;
+  if (threadIdx.x < 2 && counts[threadIdx.x] > 0)
+    bases[threadIdx.x] = atomicAdd(threadIdx.x == 0 ? &state->mid_rows : &state->long_rows,
+                                   static_cast<unsigned long long>(counts[threadIdx.x]));
+  __syncthreads();
+  if (size > mid_row) m.mid_rows[bases[0] + mid] = static_cast<I>(row);
+  if (size > long_row) m.long_rows[bases[1] + longer] = static_cast<I>(row);
 }
 
 /// The sum over a block of what threads before this one have; `total`: of all of them.

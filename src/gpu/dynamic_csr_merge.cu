@@ -145,25 +145,23 @@ __device__ void set_merged_rows(const merge_arguments<T, I, O>& a, std::int64_t 
   }
   if (thread == 0) starts[block_threads] = start_of(min(first + block_threads, p.m.rows), items);
   __syncthreads();
-  if (row < p.m.rows)
-    set_row(a.to, row, starts[thread], starts[thread + 1], starts[thread + 1] - starts[thread],
-            p.state);
+  const O size = row < p.m.rows ? starts[thread + 1] - starts[thread] : O{0};
+  if (row < p.m.rows) set_row(a.to, row, starts[thread], starts[thread + 1], size);
+  list_rows_of_block(a.to, row, size, p.state);
 }
 
-/// Blocks of tiles, which wait for bandwidth, and blocks of rows, which wait for one access after
-/// the other, evenly mixed.
+/// Blocks of tiles, then blocks of rows, which begin as the others end. (Evenly mixed they took a
+/// seventh longer.)
 template <class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
-    merge_entries_and_rows(const merge_arguments<T, I, O> a, std::int64_t row_blocks) {
+    merge_entries_and_rows(const merge_arguments<T, I, O> a, std::int64_t tiles) {
   __shared__ merged_tile<T, I> tile;
   __shared__ O starts[block_threads + 1];
   if (a.batch.unsorted()) return;
-  const std::int64_t block = blockIdx.x;
-  const std::int64_t rows_before = block * row_blocks / gridDim.x;
-  if ((block + 1) * row_blocks / gridDim.x > rows_before)
-    set_merged_rows(a, rows_before, starts);
+  if (blockIdx.x < tiles)
+    merge_tile(a, blockIdx.x, tile);
   else
-    merge_tile(a, block - rows_before, tile);
+    set_merged_rows(a, blockIdx.x - tiles, starts);
 }
 
 } // namespace
@@ -224,7 +222,7 @@ merge_batch(const device_context& ctx, const dynamic_rows<T, I, O>& m, std::int6
                 return a.batch.places[i - 1] + i - 1 < d;
               });
   merge_entries_and_rows<<<static_cast<unsigned>(tiles + row_blocks), block_threads, 0,
-                           ctx.stream()>>>(a, row_blocks);
+                           ctx.stream()>>>(a, tiles);
   check_launch("merge_entries_and_rows");
   const batch_state state = wait_for(ctx, p.state);
   if (state.too_full != 0) return {};
