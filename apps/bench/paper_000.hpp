@@ -2,6 +2,8 @@
 // beside what this machine gives.
 #pragma once
 
+#include <lacuna/format/dynamic_csr_parts.hpp>
+
 #include "bench/update/suite.hpp"
 
 namespace lacuna::bench {
@@ -19,6 +21,11 @@ struct overheads {
   std::int64_t updates = 0;
   double hyb_sort = 0, dynamic_update = 0, hyb_update = 0;
 };
+/// Figure 5, in seconds: a product and a batch of 0.2 % with rows in so many parts.
+struct part_figures {
+  int parts = 0, devices = 0;
+  double product = 0, insert = 0;
+};
 struct matrix_figures {
   measured_problem facts;
   std::size_t hyb_bytes = 0, csr_bytes = 0;
@@ -28,6 +35,7 @@ struct matrix_figures {
   stream_figures stream;   ///< figure 3, below
   round_figures rounds;    ///< figure 3, above
   product_figures product; ///< figure 4
+  std::vector<part_figures> parts;
 };
 
 /// Prints the tables, and adds "paper" to the JSON object.
@@ -93,6 +101,40 @@ overheads measure_overheads(const update_bench<T, S>& bench, const context<S>& c
   return f;
 }
 
+/// A context for each part: parts are dealt out to the devices there are. On a host all are in one
+/// place.
+template <space S> std::vector<context<S>> contexts_of_parts(const context<S>& ctx, int parts) {
+  if constexpr (S == space::device) {
+    std::vector<int> devices;
+    for (int p = 0; p < parts; ++p) devices.push_back((ctx.device() + p) % device_count());
+    return contexts_on(devices);
+  } else {
+    return std::vector<context<S>>(static_cast<std::size_t>(parts), ctx);
+  }
+}
+
+template <class T, space S>
+std::vector<part_figures> measure_parts(const update_bench<T, S>& bench, const context<S>& ctx,
+                                        const host_context& host, std::uint64_t seed) {
+  const auto a = bench.matrix_view();
+  const auto batches = bench.put(make_batches<T>(
+      host, bench.on_host().view(), std::max<std::int64_t>(a.size() / 500, 1), 5, seed));
+  const array<T, S> x = bench.vector_of(a.shape().col);
+  array<T, S> y(ctx, a.shape().row);
+  std::vector<part_figures> result;
+  for (const int count : {1, 2, 4, 8}) {
+    part_figures f{count, S == space::device ? std::min(count, device_count()) : 1};
+    auto m = to_dynamic_csr_parts(ctx, a, contexts_of_parts(ctx, count));
+    timed_call product([&] { lacuna::multiply(ctx, m, x, y); });
+    f.product = bench.median_time(product, 7);
+    std::vector<double> inserts;
+    for (const auto& b : batches) inserts.push_back(bench.timed([&] { insert(ctx, m, b.view()); }));
+    f.insert = app::median(inserts);
+    result.push_back(f);
+  }
+  return result;
+}
+
 /// Those of figure 3.
 template <class T, space S>
 std::vector<update_contestant<T, S>> contestants(const context<S>& ctx) {
@@ -124,6 +166,7 @@ void run_paper_000(const rig<S>& r, const host_context& host, const settings& s,
     f.rounds = bench.rounds(contestants);
     if (!is_right(f.stream.lines) || !is_right(f.rounds.lines)) out.found_wrong();
     f.product = bench.products();
+    f.parts = paper_000::measure_parts(bench, r.ctx, host, s.seed);
     all.push_back(std::move(f));
   });
   out.progress("");

@@ -128,8 +128,8 @@ void place_rows(const device_context& ctx, const O* sizes, std::int64_t rows, O*
 }
 
 template <class T, class I, class O>
-row_bins set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m, const O* starts,
-                  const O* sizes) {
+listed_rows set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m, const O* starts,
+                     const O* sizes) {
   const device_guard guard(ctx.device());
   const auto state = new_state(ctx);
   batch_state* const bins = state_of(state);
@@ -161,8 +161,8 @@ void gather_rows(const device_context& ctx, const dynamic_rows<T, I, O>& from, c
 }
 
 template <class I, class O>
-row_bins list_rows(const device_context& ctx, const O* sizes, std::int64_t rows, I* mid_rows,
-                   I* long_rows) {
+listed_rows list_rows(const device_context& ctx, const O* sizes, std::int64_t rows, I* mid_rows,
+                      I* long_rows) {
   const device_guard guard(ctx.device());
   const auto state = new_state(ctx);
   batch_state* const bins = state_of(state);
@@ -177,13 +177,13 @@ row_bins list_rows(const device_context& ctx, const O* sizes, std::int64_t rows,
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template void scale_rows<T, I, O>(const device_context&, const dynamic_rows<T, I, O>&,           \
                                     vector_view<const T, space::device>);                          \
-  template row_bins set_rows<T, I, O>(const device_context&, const dynamic_rows<T, I, O>&,         \
-                                      const O*, const O*);                                         \
+  template listed_rows set_rows<T, I, O>(const device_context&, const dynamic_rows<T, I, O>&,      \
+                                         const O*, const O*);                                      \
   template void gather_rows<T, I, O>(const device_context&, const dynamic_rows<T, I, O>&,          \
                                      const O*, I*, T*, std::int64_t);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 #define LACUNA_INSTANTIATE_INDEX(I, O)                                                             \
-  template row_bins list_rows<I, O>(const device_context&, const O*, std::int64_t, I*, I*);
+  template listed_rows list_rows<I, O>(const device_context&, const O*, std::int64_t, I*, I*);
 LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_INDEX)
 template void place_rows(const device_context&, const std::int32_t*, std::int64_t, std::int32_t*);
 template void place_rows(const device_context&, const std::int64_t*, std::int64_t, std::int64_t*);

@@ -160,7 +160,7 @@ template <class T, class I, class O, space S> struct dynamic_access {
     else
       set_bins(m, gpu::set_rows<T, I, O>(ctx, rows_of(m), starts, sizes));
   }
-  static void set_bins(matrix& m, row_bins bins) {
+  static void set_bins(matrix& m, listed_rows bins) {
     m.state_.mid_row_count = bins.mid_rows;
     m.state_.long_row_count = bins.long_rows;
     m.bins_old_ = false;

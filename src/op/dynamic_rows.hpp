@@ -46,7 +46,7 @@ template <class T, class I, class O> struct dynamic_rows {
 enum class batch_rule { add, replace, keep, append, touch };
 
 /// Rows of more than mid_row, and of more than long_row, entries.
-struct row_bins {
+struct listed_rows {
   std::int64_t mid_rows = 0, long_rows = 0;
 };
 /// A list of rows: how many there are, and may be.
@@ -201,16 +201,16 @@ LACUNA_GPU_EXPORT void place_rows(const device_context& ctx, const O* sizes, std
 /// Row i is one segment of sizes[i] entries (null: all places) from starts[i] up to starts[i + 1].
 /// Lists the middle and the long ones; waits.
 template <class T, class I, class O>
-LACUNA_GPU_EXPORT row_bins set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m,
-                                    const O* starts, const O* sizes);
+LACUNA_GPU_EXPORT listed_rows set_rows(const device_context& ctx, const dynamic_rows<T, I, O>& m,
+                                       const O* starts, const O* sizes);
 /// All entries, row i's from starts[i] up to starts[i + 1], columns ascending.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void gather_rows(const device_context& ctx, const dynamic_rows<T, I, O>& from,
                                    const O* starts, I* colind, T* values, std::int64_t entries);
 /// The lists of middle and long rows, in any order. Allocates nothing. Waits.
 template <class I, class O>
-LACUNA_GPU_EXPORT row_bins list_rows(const device_context& ctx, const O* sizes, std::int64_t rows,
-                                     I* mid_rows, I* long_rows);
+LACUNA_GPU_EXPORT listed_rows list_rows(const device_context& ctx, const O* sizes,
+                                        std::int64_t rows, I* mid_rows, I* long_rows);
 /// A batch in the order of rows and columns, as soon as the device gets to it.
 struct batch_in_order {
   array<char, space::device> order, state;

@@ -477,7 +477,9 @@ void expect_dynamic(const spmv_features& f, const spmv_machine& machine) {
   ASSERT_FALSE(changing.reasons.empty());
   EXPECT_NE(changing.reasons.front().find("20 batches of changes are announced"),
             std::string::npos);
-  if (f.entries > 0) EXPECT_NE(changing.reasons.back().find("compact()"), std::string::npos);
+  if (f.entries > 0) {
+    EXPECT_NE(changing.reasons.back().find("compact()"), std::string::npos);
+  }
   for (std::size_t i = 1; i < changing.candidates.size(); ++i)
     EXPECT_FALSE(changing.candidates[i].refused.empty()) << changing.candidates[i].format;
   EXPECT_EQ(choose_plan(f, {}, machine, {.format = "bsr", .updates = 20}).chosen().format, "bsr");

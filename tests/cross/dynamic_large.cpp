@@ -39,10 +39,9 @@ TYPED_TEST_SUITE(DynamicLarge, all_configs, config_name);
 
 TYPED_TEST(DynamicLarge, BatchesOfEveryRule) {
   const auto& ctx = TypeParam::context();
-  using I = typename TestFixture::I;
   for (const bool hub : {false, true}) {
     dynamic_model model(500, 70'000, hub ? 5 : 6);
-    typename TestFixture::matrix m(ctx, lacuna::index<I>(500, 70'000));
+    typename TestFixture::matrix m(ctx, lacuna::index<typename TypeParam::index>(500, 70'000));
     TestFixture::insert_both(m, model, model.random_batch(20'000, hub), existing::add);
     TestFixture::expect_alike(m, model);
     const auto then = m.snapshot();
@@ -76,9 +75,8 @@ TYPED_TEST(DynamicLarge, BatchesOfEveryRule) {
 /// what one block does.
 TYPED_TEST(DynamicLarge, AllInOnePlace) {
   const auto& ctx = TypeParam::context();
-  using I = typename TestFixture::I;
   dynamic_model model(500, 70'000, 7);
-  typename TestFixture::matrix m(ctx, lacuna::index<I>(500, 70'000));
+  typename TestFixture::matrix m(ctx, lacuna::index<typename TypeParam::index>(500, 70'000));
   TestFixture::insert_both(m, model, TestFixture::same_entry(model, 40'000), existing::add);
   TestFixture::expect_alike(m, model);
   for (const std::int64_t size : {100, 400, 700, 5'000}) {
@@ -96,9 +94,8 @@ TYPED_TEST(DynamicLarge, AllInOnePlace) {
 
 TYPED_TEST(DynamicLarge, AnEntryOutsideChangesNothing) {
   const auto& ctx = TypeParam::context();
-  using I = typename TestFixture::I;
   dynamic_model model(500, 70'000, 8);
-  typename TestFixture::matrix m(ctx, lacuna::index<I>(500, 70'000));
+  typename TestFixture::matrix m(ctx, lacuna::index<typename TypeParam::index>(500, 70'000));
   TestFixture::insert_both(m, model, model.random_batch(20'000, true), existing::add);
   for (const std::int64_t size : {100, 20'000, 250'000}) {
     triplets batch = model.random_batch(size, false);
@@ -113,12 +110,11 @@ TYPED_TEST(DynamicLarge, AnEntryOutsideChangesNothing) {
 
 /// Rows and columns of more bits than a key has.
 TYPED_TEST(DynamicLarge, WideIndices) {
-  using I = typename TestFixture::I;
-  if constexpr (sizeof(I) == 8) {
+  if constexpr (sizeof(typename TypeParam::index) == 8) {
     const auto& ctx = TypeParam::context();
     const std::int64_t cols = std::int64_t{1} << 58;
     dynamic_model model(300, cols, 9);
-    typename TestFixture::matrix m(ctx, lacuna::index<I>(300, cols));
+    typename TestFixture::matrix m(ctx, lacuna::index<typename TypeParam::index>(300, cols));
     for (const std::int64_t size : {200, 20'000, 300}) {
       TestFixture::insert_both(m, model, model.random_batch(size, true), existing::add);
       TestFixture::erase_both(m, model, model.some_entries(4));

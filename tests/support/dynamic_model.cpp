@@ -103,8 +103,8 @@ std::string dynamic_model::difference(const csr<T, I, O>& a) const {
                            want->first.first, want->first.second, want->second);
   return {};
 }
-template std::string
-dynamic_model::difference(const csr<double, std::int32_t, std::int32_t>&) const;
-template std::string dynamic_model::difference(const csr<float, std::int64_t, std::int64_t>&) const;
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template std::string dynamic_model::difference(const csr<T, I, O>&) const;
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::test

@@ -16,7 +16,8 @@ namespace lacuna::bench {
 namespace {
 
 /// Answers each request with seconds, measured around the call alone, or with -1 and the reason.
-/// `operand`, `make` and `check` are for peers/scipy_results.cpp: files hold bare arrays.
+/// `operand`, `make` and `check` are for peers/scipy_results.cpp, `hold` to `leave` for
+/// peers/scipy_update.cpp: files hold bare arrays.
 constexpr const char* script = R"(
 import sys, time, warnings
 warnings.filterwarnings('ignore')
@@ -37,6 +38,15 @@ def make(what):
     c = m['a'] @ m['b']
     c.sort_indices()
     return c
+def entries(path, value):
+    part = lambda end, kind: numpy.fromfile(path + end, kind)
+    return part('.rowind', 'i4'), part('.colind', 'i4'), part('.values', value)
+def insert(u, i, j, v):
+    if u.format == 'lil':
+        b = scipy.sparse.coo_matrix((v, (i, j)), shape=u.shape).tocsr().tocoo()
+        u[b.row, b.col] = u[b.row, b.col].toarray().ravel() + b.data
+    else:
+        for k in zip(i.tolist(), j.tolist(), v.tolist()): u[k[0], k[1]] += k[2]
 a, m, c = None, {}, None
 for line in sys.stdin:
     what, path = line.rstrip('\n').split(' ', 1)
@@ -57,6 +67,20 @@ for line in sys.stdin:
         elif what == 'check':
             x = numpy.fromfile(path + '.x', c.dtype)
             (c @ x).tofile(path + '.y')
+        elif what == 'hold':
+            name, kind, *size, path = path.split(' ', 5)
+            m[name] = operand(path, *size).asformat(kind)
+        elif what == 'insert':
+            name, value, path = path.split(' ', 2)
+            insert(m[name], *entries(path, value))
+        elif what == 'fetch':
+            name, path = path.split(' ', 1)
+            b = m[name].tocsr()
+            b.sort_indices()
+            b.indptr.astype('i4').tofile(path + '.rowptr')
+            b.indices.astype('i4').tofile(path + '.colind')
+            b.data.tofile(path + '.values')
+        elif what == 'leave': m.pop(path, None)
         elif what == 'drop':
             m, c = {}, None
         else:

@@ -1,50 +1,12 @@
 // SciPy where the result is a matrix: +, .T and @ in a process of its own, on one thread. Times are
 // taken here, as everybody's: they have the way through two pipes in them, some 50 us.
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
-#include <unistd.h>
 
 #include "bench/peers/peers.hpp"
-#include "bench/peers/scipy.hpp"
+#include "bench/peers/scipy_exchange.hpp"
 
 namespace lacuna::bench {
 namespace {
-
-/// One Python for both precisions.
-std::shared_ptr<scipy> shared_python() {
-  static const auto python = std::make_shared<scipy>();
-  return python;
-}
-
-/// The path that files of one exchange begin with; they are gone at the end.
-class exchange {
-public:
-  exchange()
-      : path_((std::filesystem::temp_directory_path() / fmt::format("lacuna-bench-{}", ::getpid()))
-                  .string()) {}
-  exchange(const exchange&) = delete;
-  exchange& operator=(const exchange&) = delete;
-  ~exchange() {
-    std::error_code ignored;
-    for (const char* end : {".rowptr", ".colind", ".values", ".x", ".y"})
-      std::filesystem::remove(path_ + end, ignored);
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  template <class T> void write(const char* end, const T* data, std::int64_t size) const {
-    std::ofstream file(path_ + end, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(data), size * std::int64_t{sizeof(T)});
-    if (!file.flush()) throw bad_input("cannot write " + path_ + end);
-  }
-  template <class T> void read(const char* end, T* data, std::int64_t size) const {
-    std::ifstream file(path_ + end, std::ios::binary);
-    if (!file.read(reinterpret_cast<char*>(data), size * std::int64_t{sizeof(T)}))
-      throw bad_input("cannot read " + path_ + end);
-  }
-
-private:
-  std::string path_;
-};
 
 const char* request_for(suite what) {
   switch (what) {
@@ -80,9 +42,7 @@ public:
 private:
   void send(const char* name, csr_view<const T, index_t, offset_t> a) {
     const exchange files;
-    files.write(".rowptr", a.rowptr().data(), a.rowptr().size());
-    files.write(".colind", a.colind().data(), a.size());
-    files.write(".values", a.values().data(), a.size());
+    files.write(a);
     python_->require(fmt::format("operand {} {} {} f{} {}", name, a.shape().row, a.shape().col,
                                  sizeof(T), files.path()));
   }

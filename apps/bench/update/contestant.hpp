@@ -15,7 +15,9 @@ public:
   /// Entries at the batch's places, if they are there.
   virtual void erase(batch_view) { throw unsupported("entries are not taken out"); }
   /// y = A x. Queued on a device.
-  virtual void multiply(vector_view<const T, S> x, vector_view<T, S> y) = 0;
+  virtual void multiply(vector_view<const T, S>, vector_view<T, S>) {
+    throw unsupported("products are not made");
+  }
   /// On the host, columns ascending, entries of one place added up.
   virtual csr<T> fetch() = 0;
   /// 0: not known.
@@ -27,7 +29,7 @@ template <class T, space S> struct update_contestant {
   std::string name;
   role plays = role::peer;
   update_rule rule = update_rule::add;
-  bool erases = false;
+  bool erases = false, multiplies = true;
   /// Work done once. width: free places that rows of a matrix without entries get, where it has
   /// such; 0: as it likes.
   std::function<std::unique_ptr<updated_matrix<T, S>>(matrix a, std::int64_t width)> load;
@@ -35,7 +37,8 @@ template <class T, space S> struct update_contestant {
   std::int64_t most_entries = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Of the peers that are built in; empty otherwise.
+/// Of the peers that are built in or, SciPy, at hand; empty otherwise.
+template <class T> std::vector<update_contestant<T, space::host>> scipy_update_contestants();
 template <class T> std::vector<update_contestant<T, space::host>> eigen_update_contestants();
 template <class T>
 std::vector<update_contestant<T, space::host>> graphblas_update_contestants(int threads);

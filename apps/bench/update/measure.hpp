@@ -129,7 +129,8 @@ public:
     array<T, S> y(rig_.ctx, on_host_.shape().row);
     for (const auto& c : all) {
       const std::string_view name = c.name;
-      if (name == ways::replacing || name == ways::appending || c.most_entries < f.batch) continue;
+      if (name == ways::replacing || name == ways::appending || !c.multiplies) continue;
+      if (c.most_entries < f.batch) continue;
       update_line& line = f.lines.emplace_back(line_of(c));
       attempt(line, [&] {
         std::vector<double> seconds, inserting;

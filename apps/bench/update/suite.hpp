@@ -21,7 +21,7 @@ inline std::int64_t stream_batch(std::int64_t entries) {
 /// Those peers that change matrices.
 template <space S> void introduce_updaters(const peer_lists<S>& peers, report& out) {
   for (const auto& p : peers.f64)
-    if (p.name == "Eigen" || p.name == "GraphBLAS")
+    if (p.name == "Eigen" || p.name == "GraphBLAS" || p.name == "SciPy")
       out.peer_found(p.name, p.about, !p.contestants.empty());
 }
 

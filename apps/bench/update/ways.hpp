@@ -184,7 +184,7 @@ std::vector<update_contestant<T, S>> update_contestants(const context<S>& ctx) {
     const auto join = [&](auto more) {
       for (auto& each : more) result.push_back(std::move(each));
     };
-    (void)join; // where no peer is built in
+    join(scipy_update_contestants<T>());
 #ifdef LACUNA_BENCH_EIGEN
     join(eigen_update_contestants<T>());
 #endif
