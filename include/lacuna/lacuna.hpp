@@ -33,6 +33,7 @@
 #include <lacuna/op/concepts.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/copy.hpp>
+#include <lacuna/op/diagonal.hpp>
 #include <lacuna/op/from_triplets.hpp>
 #include <lacuna/op/galerkin.hpp>
 #include <lacuna/plan/matrix_opt.hpp>
@@ -40,6 +41,7 @@
 #include <lacuna/op/operand.hpp>
 #include <lacuna/op/print.hpp>
 #include <lacuna/op/reorder.hpp>
+#include <lacuna/op/select.hpp>
 #include <lacuna/op/spgemm.hpp>
 #include <lacuna/op/spgemm_dynamic.hpp>
 #include <lacuna/op/spgemm_parts.hpp>
