@@ -34,6 +34,7 @@
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/copy.hpp>
 #include <lacuna/op/diagonal.hpp>
+#include <lacuna/op/elementwise.hpp>
 #include <lacuna/op/from_triplets.hpp>
 #include <lacuna/op/galerkin.hpp>
 #include <lacuna/plan/matrix_opt.hpp>
@@ -60,3 +61,7 @@
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/plan/statistics.hpp>
 #include <lacuna/plan/tune.hpp>
+#include <lacuna/solver/block_jacobi.hpp>
+#include <lacuna/solver/chebyshev.hpp>
+#include <lacuna/solver/jacobi.hpp>
+#include <lacuna/solver/spectral_radius.hpp>
