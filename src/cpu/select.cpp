@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cpu/build_rows.hpp"
-#include "op/kept_column.hpp"
+#include "cpu/rows.hpp"
+#include "op/keeps_entry.hpp"
 
 namespace lacuna {
 namespace detail::cpu {
@@ -35,34 +35,66 @@ csr<T, I, O> select_entries(const host_context& ctx, csr_view<const T, I, O> a,
   const O* const rowptr = a.rowptr().data();
   const I* const colind = a.colind().data();
   const T* const values = a.values().data();
-  // A list may have rows that are long and rows that are not: even shares of it.
+  const bool by_value = reads_values(choice.rule);
   const int parts = part_count(ctx, rows + a.size(), entry_grain);
+  const auto first_row_of = [&](int part) {
+    // A list may have rows that are long and rows that are not: even shares of it.
+    return choice.rows != nullptr ? part_begin(rows, part, parts)
+                                  : first_of_part(rowptr + choice.first_row, rows, part, parts);
+  };
   const auto row_at = [&](std::int64_t i) {
     return choice.rows != nullptr ? static_cast<std::int64_t>(choice.rows[i])
                                   : choice.first_row + i;
   };
-  return build_rows<T, I, O>(
-      ctx, choice.shape, order, parts,
-      [&](int part) {
-        return choice.rows != nullptr ? part_begin(rows, part, parts)
-                                      : first_of_part(rowptr + choice.first_row, rows, part, parts);
-      },
-      [&](std::int64_t i) {
-        const std::int64_t row = row_at(i);
-        std::int64_t count = 0;
-        for (std::int64_t k = rowptr[row]; k < rowptr[row + 1]; ++k)
-          count += kept_column<T, I>(choice, row, colind[k], values[k], k) >= 0 ? 1 : 0;
-        return count;
-      },
-      [&](std::int64_t i, I* to_col, T* to_value) {
-        const std::int64_t row = row_at(i);
-        for (std::int64_t k = rowptr[row]; k < rowptr[row + 1]; ++k) {
-          const std::int64_t column = kept_column<T, I>(choice, row, colind[k], values[k], k);
-          if (column < 0) continue;
-          *to_col++ = static_cast<I>(column);
-          *to_value++ = values[k];
+
+  array<O> to_rowptr(ctx, rows + 1);
+  array<std::int64_t> base(ctx, std::int64_t{parts} + 1); // first entry of each part
+  array<char> kept(ctx, by_value ? a.size() : 0);         // values are looked at once
+  to_rowptr[0] = 0;
+  base[0] = 0;
+  for_each_part(ctx, parts, 1, [&](int part, int) {
+    const entry_choice<T, I> c = choice; // a copy that nothing written can change
+    std::int64_t sum = 0;
+    const std::int64_t stop = first_row_of(part + 1);
+    for (std::int64_t i = first_row_of(part); i < stop; ++i) {
+      const std::int64_t row = row_at(i), last = rowptr[row + 1];
+      if (by_value) {
+        for (std::int64_t k = rowptr[row]; k < last; ++k) {
+          const bool keep = keeps_entry(c, true, row, colind[k], values, k);
+          kept[k] = keep ? 1 : 0;
+          sum += keep ? 1 : 0;
         }
-      });
+      } else {
+        for (std::int64_t k = rowptr[row]; k < last; ++k)
+          sum += keeps_entry(c, false, row, colind[k], values, k) ? 1 : 0;
+      }
+      to_rowptr[i + 1] = static_cast<O>(sum); // wraps only if the total does not fit either
+    }
+    base[part + 1] = sum;
+  });
+  for (int part = 0; part < parts; ++part) base[part + 1] = checked_add(base[part], base[part + 1]);
+  const O nnz = checked_cast<O>(base[parts], "the number of entries");
+
+  array<I> to_colind(ctx, nnz);
+  array<T> to_values(ctx, nnz);
+  for_each_part(ctx, parts, 1, [&](int part, int) {
+    entry_choice<T, I> c = choice;
+    if (by_value) c.flags = kept.data();
+    std::int64_t at = base[part];
+    const std::int64_t stop = first_row_of(part + 1);
+    for (std::int64_t i = first_row_of(part); i < stop; ++i) {
+      const std::int64_t row = row_at(i), end = base[part] + to_rowptr[i + 1];
+      // Written whether it is kept or not: the next one that is kept is put over it, and as long
+      // as the row is not full, there is one.
+      for (std::int64_t k = rowptr[row]; at < end; ++k) {
+        to_colind[at] = static_cast<I>(new_column(c, colind[k]));
+        to_values[at] = values[k];
+        at += keeps_entry(c, false, row, colind[k], values, k) ? 1 : 0;
+      }
+      to_rowptr[i + 1] = static_cast<O>(end);
+    }
+  });
+  return {choice.shape, std::move(to_rowptr), std::move(to_colind), std::move(to_values), order};
 }
 
 template <class I>

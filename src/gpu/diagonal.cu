@@ -6,6 +6,7 @@ namespace lacuna::detail::gpu {
 namespace {
 
 constexpr int diagonal_warps = block_threads / 32;
+static_assert(block_threads == 1 << 8);
 /// Rows that are not sorted and longer than this are summed by a whole block. Reasoned: a warp
 /// takes 128 steps for as many entries.
 constexpr std::int64_t diagonal_long_row = 4096;
@@ -25,8 +26,7 @@ template <class T, class I>
 __global__ void diagonal_kernel(read_offsets rowptr, const I* colind, const T* values,
                                 std::int64_t rows, int log_lanes, T* d) {
   const int lanes = 1 << log_lanes, lane = static_cast<int>(threadIdx.x) & (lanes - 1);
-  const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x)
-                                 << (8 - log_lanes); // block_threads is 2^8
+  const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) << (8 - log_lanes);
   const std::int64_t row = first_row + (threadIdx.x >> log_lanes);
   std::int64_t first = 0, last = 0;
   if (row < rows) {

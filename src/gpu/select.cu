@@ -3,7 +3,7 @@
 // that long rows are shared. Nothing here depends on the width of offsets but the result's memory.
 #include "gpu/parts/entries.cuh"
 #include "gpu/parts/scan.cuh"
-#include "op/kept_column.hpp"
+#include "op/keeps_entry.hpp"
 
 namespace lacuna::detail::gpu {
 namespace {
@@ -47,20 +47,21 @@ kept_entries mark_selected(const device_context& ctx, const looked_at<T, I>& fro
   kept_entries kept{array<unsigned, space::device>(ctx, words),
                     array<std::int64_t, space::device>(ctx, words + 1)};
   array<int, space::device> counts(ctx, words);
-  for_each_entry(ctx, from.starts, from.choice.shape.row, from.begin, from.end, "select: mark",
-                 [from, masks = kept.masks.data(), counts = counts.data()] __device__(
-                     bool inside, std::int64_t row, std::int64_t k) {
-                   bool keep = false;
-                   if (inside) {
-                     const auto at = from.stored(row, k);
-                     keep = kept_column<T, I>(from.choice, at.row, from.colind[at.entry],
-                                              from.values[at.entry], at.entry) >= 0;
-                   }
-                   const unsigned votes = __ballot_sync(whole_warp, keep);
-                   if (threadIdx.x % 32 != 0) return;
-                   masks[(k - from.begin) / 32] = votes;
-                   counts[(k - from.begin) / 32] = __popc(votes);
-                 });
+  for_each_entry(
+      ctx, from.starts, from.choice.shape.row, from.begin, from.end, "select: mark",
+      [from, by_value = reads_values(from.choice.rule), masks = kept.masks.data(),
+       counts = counts.data()] __device__(bool inside, std::int64_t row, std::int64_t k) {
+        bool keep = false;
+        if (inside) {
+          const auto at = from.stored(row, k);
+          keep = keeps_entry(from.choice, by_value, at.row, from.colind[at.entry], from.values,
+                             at.entry);
+        }
+        const unsigned votes = __ballot_sync(whole_warp, keep);
+        if (threadIdx.x % 32 != 0) return;
+        masks[(k - from.begin) / 32] = votes;
+        counts[(k - from.begin) / 32] = __popc(votes);
+      });
   exclusive_sums(ctx, words, counts.data(), kept.sums.data());
   return kept;
 }
@@ -80,10 +81,7 @@ void write_selected(const device_context& ctx, const looked_at<T, I>& from,
                    if (!inside || (masks[place / 32] >> (place % 32) & 1u) == 0) return;
                    const std::int64_t stored = from.stored(row, k).entry;
                    const std::int64_t to = kept_before(masks, sums, place);
-                   const I column = from.colind[stored];
-                   to_column[to] = from.choice.new_columns != nullptr
-                                       ? from.choice.new_columns[column]
-                                       : static_cast<I>(column - from.choice.first_column);
+                   to_column[to] = static_cast<I>(new_column(from.choice, from.colind[stored]));
                    to_value[to] = from.values[stored];
                  });
 }
