@@ -70,16 +70,18 @@ void scale_lines(const context<S>& ctx, const char* op, bool rows, A&& a, const 
     using O = typename V::offset_type;
     require_same_space<S, V, decltype(by)>();
     require_same_value<T, decltype(by)>();
-    require_same_size(op, "factors", by.size(), rows ? "rows of A" : "columns of A",
-                      rows ? view.shape().row : view.shape().col);
-    const auto stored = compressed_rows(view);
-    const bool stored_rows = rows != is_by_columns<V>;
-    if constexpr (S == space::host)
-      stored_rows ? detail::cpu::scale_csr_rows<T, I, O>(ctx, stored, by)
-                  : detail::cpu::scale_csr_columns<T, I, O>(ctx, stored, by);
-    else
-      stored_rows ? detail::gpu::scale_csr_rows<T, I, O>(ctx, stored, by)
-                  : detail::gpu::scale_csr_columns<T, I, O>(ctx, stored, by);
+    if constexpr (are_in<S, V, decltype(by)> && are_of<T, decltype(by)>) {
+      require_same_size(op, "factors", by.size(), rows ? "rows of A" : "columns of A",
+                        rows ? view.shape().row : view.shape().col);
+      const auto stored = compressed_rows(view);
+      const bool stored_rows = rows != is_by_columns<V>;
+      if constexpr (S == space::host)
+        stored_rows ? detail::cpu::scale_csr_rows<T, I, O>(ctx, stored, by)
+                    : detail::cpu::scale_csr_columns<T, I, O>(ctx, stored, by);
+      else
+        stored_rows ? detail::gpu::scale_csr_rows<T, I, O>(ctx, stored, by)
+                    : detail::gpu::scale_csr_columns<T, I, O>(ctx, stored, by);
+    }
   }
 }
 
@@ -92,7 +94,7 @@ auto diagonal(const context<S>& ctx, const A& a) {
   using V = std::remove_cv_t<decltype(rows)>;
   detail::require_same_space<S, V>();
   array<typename V::scalar_type, S> d(ctx, detail::diagonal_size(rows));
-  detail::fill_diagonal(ctx, rows, d.view());
+  if constexpr (detail::are_in<S, V>) detail::fill_diagonal(ctx, rows, d.view());
   return d;
 }
 template <class A>
@@ -107,11 +109,15 @@ void diagonal(const context<S>& ctx, const A& a, D&& d) {
   if constexpr (can_write) {
     const auto rows = detail::compressed_rows(detail::const_view(a));
     const auto to = detail::mutable_view(std::forward<D>(d));
+    using T = typename decltype(rows)::scalar_type;
     detail::require_same_space<S, decltype(rows), decltype(to)>();
-    detail::require_same_value<typename decltype(rows)::scalar_type, decltype(to)>();
-    detail::require_same_size("diagonal", "d", to.size(), "the diagonal of A",
-                              detail::diagonal_size(rows));
-    detail::fill_diagonal(ctx, rows, to);
+    detail::require_same_value<T, decltype(to)>();
+    if constexpr (detail::are_in<S, decltype(rows), decltype(to)> &&
+                  detail::are_of<T, decltype(to)>) {
+      detail::require_same_size("diagonal", "d", to.size(), "the diagonal of A",
+                                detail::diagonal_size(rows));
+      detail::fill_diagonal(ctx, rows, to);
+    }
   }
 }
 template <class A, class D>

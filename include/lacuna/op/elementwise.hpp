@@ -84,13 +84,16 @@ void multiply_elements(const context<S>& ctx, double alpha, const D& d, const X&
     using T = typename decltype(y_view)::scalar_type;
     detail::require_same_space<S, decltype(d_view), decltype(x_view), decltype(y_view)>();
     detail::require_same_value<T, decltype(d_view), decltype(x_view)>();
-    detail::require_same_size("multiply_elements", "d", d_view.size(), "y", y_view.size());
-    detail::require_same_size("multiply_elements", "x", x_view.size(), "y", y_view.size());
-    const T by = static_cast<T>(alpha), keep = static_cast<T>(beta);
-    if constexpr (S == space::host)
-      detail::cpu::multiply_elements<T>(ctx, by, d_view, x_view, keep, y_view);
-    else
-      detail::gpu::multiply_elements<T>(ctx, by, d_view, x_view, keep, y_view);
+    if constexpr (detail::are_in<S, decltype(d_view), decltype(x_view), decltype(y_view)> &&
+                  detail::are_of<T, decltype(d_view), decltype(x_view)>) {
+      detail::require_same_size("multiply_elements", "d", d_view.size(), "y", y_view.size());
+      detail::require_same_size("multiply_elements", "x", x_view.size(), "y", y_view.size());
+      const T by = static_cast<T>(alpha), keep = static_cast<T>(beta);
+      if constexpr (S == space::host)
+        detail::cpu::multiply_elements<T>(ctx, by, d_view, x_view, keep, y_view);
+      else
+        detail::gpu::multiply_elements<T>(ctx, by, d_view, x_view, keep, y_view);
+    }
   }
 }
 template <space S, class D, class X, class Y>

@@ -155,19 +155,20 @@ public:
                bool distinct) {
     const auto view = const_view(numbers);
     require_same_space<S, decltype(view)>();
-    static_assert(std::is_same_v<typename decltype(view)::scalar_type, I>,
-                  "lacuna: a list of rows or columns has the matrix's index type");
-    if (distinct) places = array<I, S>(ctx, limit);
-    list_facts found;
-    if constexpr (S == space::host)
-      found = detail::cpu::examine_list<I>(ctx, view, limit, places.view());
-    else
-      found = detail::gpu::examine_list<I>(ctx, view, limit, places.view());
-    if (found.outside >= 0 || found.repeated >= 0) throw_bad_list(what, found, limit);
-    list = view.data();
-    count = view.size();
-    ascends = found.ascends;
-    if (count == 0) list = nullptr; // a range of none
+    constexpr bool is_alike = std::is_same_v<typename decltype(view)::scalar_type, I>;
+    static_assert(is_alike, "lacuna: a list of rows or columns has the matrix's index type");
+    if constexpr (is_alike && are_in<S, decltype(view)>) {
+      if (distinct) places = array<I, S>(ctx, limit);
+      list_facts found;
+      if constexpr (S == space::host)
+        found = detail::cpu::examine_list<I>(ctx, view, limit, places.view());
+      else
+        found = detail::gpu::examine_list<I>(ctx, view, limit, places.view());
+      if (found.outside >= 0 || found.repeated >= 0) throw_bad_list(what, found, limit);
+      count = view.size();
+      list = count == 0 ? nullptr : view.data(); // null: a range of none
+      ascends = found.ascends;
+    }
   }
   std::int64_t first = 0, count = 0;
   const I* list = nullptr;
