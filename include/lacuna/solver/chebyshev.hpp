@@ -8,7 +8,7 @@
 // For symmetric A with a positive diagonal M is symmetric, and positive definite where the
 // eigenvalues of D^-1 A lie between 0 and the upper end. That is 1.1 times the estimated spectral
 // radius, which comes from below; the lower end is a fraction of it. As a smoother take 0.25 to
-// 0.3, alone with CG less.
+// 0.3; the default is for CG alone.
 //
 // Products go by a plan (plan/plan.hpp), which may look at A's arrays: A lives, unchanged, as long
 // as this does or until update_values. One caller at a time.
@@ -22,9 +22,9 @@
 namespace lacuna {
 
 struct chebyshev_options {
-  int degree = 3;              ///< 1 or more; 1 is Jacobi's, damped
-  double lower_fraction = 0.1; ///< of the upper end, in (0, 1)
-  double radius = 0;           ///< of D^-1 A if it is known; 0: it is estimated
+  int degree = 3;               ///< 1 or more; 1 is Jacobi's, damped
+  double lower_fraction = 0.03; ///< of the upper end, in (0, 1)
+  double radius = 0;            ///< of D^-1 A if it is known; 0: it is estimated
   spectral_radius_options estimate{};
 };
 
