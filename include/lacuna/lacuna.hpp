@@ -33,6 +33,8 @@
 #include <lacuna/op/concepts.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/copy.hpp>
+#include <lacuna/op/diagonal.hpp>
+#include <lacuna/op/elementwise.hpp>
 #include <lacuna/op/from_triplets.hpp>
 #include <lacuna/op/galerkin.hpp>
 #include <lacuna/plan/matrix_opt.hpp>
@@ -40,6 +42,7 @@
 #include <lacuna/op/operand.hpp>
 #include <lacuna/op/print.hpp>
 #include <lacuna/op/reorder.hpp>
+#include <lacuna/op/select.hpp>
 #include <lacuna/op/spgemm.hpp>
 #include <lacuna/op/spgemm_dynamic.hpp>
 #include <lacuna/op/spgemm_parts.hpp>
@@ -58,3 +61,7 @@
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/plan/statistics.hpp>
 #include <lacuna/plan/tune.hpp>
+#include <lacuna/solver/block_jacobi.hpp>
+#include <lacuna/solver/chebyshev.hpp>
+#include <lacuna/solver/jacobi.hpp>
+#include <lacuna/solver/spectral_radius.hpp>

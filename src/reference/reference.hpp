@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <lacuna/format/coo.hpp>
@@ -55,6 +56,20 @@ template <class T> triplets add(double alpha, const triplets& a, double beta, co
 /// Row-major without gaps; duplicates add up.
 std::vector<double> to_dense(const triplets& a);
 
+/// a_ii as sums of what is stored, min(rows, columns) of them.
+template <class T> expected diagonal(const triplets& a);
+/// Every entry times its row's and its column's factor, each product rounded to T; an empty vector
+/// is all ones.
+template <class T>
+triplets scale(const triplets& a, const std::vector<T>& rows, const std::vector<T>& columns);
+/// The entries for which keep(row, column, value).
+triplets filter(const triplets& a,
+                const std::function<bool(std::int64_t, std::int64_t, double)>& keep);
+/// Row i is row rows[i], column j column columns[j]; the order within a row stays. Columns are
+/// distinct.
+triplets submatrix(const triplets& a, const std::vector<std::int64_t>& rows,
+                   const std::vector<std::int64_t>& columns);
+
 /// alpha op(A) x + beta z, op = transposition or nothing; z is not read if beta is 0.
 /// bound[i] = (n + 4) eps (|alpha| sum |a x| + |beta z|), n entries in the sum.
 template <class T, class I, class O>
@@ -79,6 +94,10 @@ template <class T, class I, class O> triplets closure(csr_view<const T, I, O> a,
 template <class T> expected_scalar dot(vector_view<const T> x, vector_view<const T> y);
 template <class T>
 expected axpby(double alpha, vector_view<const T> x, double beta, vector_view<const T> y);
+/// alpha d x + beta y, element by element.
+template <class T>
+expected multiply_elements(double alpha, vector_view<const T> d, vector_view<const T> x,
+                           double beta, vector_view<const T> y);
 template <class T> expected_scalar norm1(vector_view<const T> x);
 template <class T> expected_scalar norm2(vector_view<const T> x);
 template <class T> expected_scalar norm_inf(vector_view<const T> x);

@@ -42,6 +42,19 @@ expected axpby(double alpha, vector_view<const T> x, double beta, vector_view<co
   return result;
 }
 
+template <class T>
+expected multiply_elements(double alpha, vector_view<const T> d, vector_view<const T> x,
+                           double beta, vector_view<const T> y) {
+  expected result;
+  for (std::int64_t i = 0; i < y.size(); ++i) {
+    const long double dx = alpha * static_cast<long double>(d[i]) * x[i];
+    const long double by = beta == 0 ? 0 : beta * static_cast<long double>(y[i]);
+    result.value.push_back(static_cast<double>(dx + by));
+    result.bound.push_back(sum_bound<T>(0, std::abs(dx) + std::abs(by)));
+  }
+  return result;
+}
+
 template <class T> expected_scalar norm1(vector_view<const T> x) {
   long double sum = 0;
   for (const T v : x) sum += std::abs(v);
@@ -106,6 +119,8 @@ template <class T> double worst_error(dense_view<const T> computed, const expect
 #define LACUNA_INSTANTIATE(T)                                                                      \
   template expected_scalar dot(vector_view<const T>, vector_view<const T>);                        \
   template expected axpby(double, vector_view<const T>, double, vector_view<const T>);             \
+  template expected multiply_elements(double, vector_view<const T>, vector_view<const T>, double,  \
+                                      vector_view<const T>);                                       \
   template expected_scalar norm1(vector_view<const T>);                                            \
   template expected_scalar norm2(vector_view<const T>);                                            \
   template expected_scalar norm_inf(vector_view<const T>);                                         \

@@ -108,6 +108,10 @@ TYPED_TEST(Cast, ThereAndBackIsTheSame) {
     const auto entries = TypeParam::put_coo(m);
     const auto narrow = cast<float, std::int32_t, std::int32_t>(ctx, entries);
     EXPECT_EQ(narrow.size(), entries.size());
+    const auto columns = cast<double, std::int64_t, std::int64_t>(ctx, TypeParam::put_csc(m));
+    EXPECT_TRUE(same_matrix(cast<T, I, O>(ctx, columns), make_csc<T, I, O>(m)));
+    const auto values = cast<double>(ctx, a.values());
+    EXPECT_TRUE(same(host_vector(cast<T>(ctx, values)), host_vector(a.values())));
   });
 }
 

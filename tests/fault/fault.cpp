@@ -171,6 +171,41 @@ TYPED_TEST(Fault, Structure) {
   TestFixture::expect_survives("dense to coo", 6, [&](auto& o) { (void)to_coo(ctx, o.d); });
 }
 
+TYPED_TEST(Fault, Select) {
+  const auto& ctx = TypeParam::context();
+  using index = typename TypeParam::index;
+  const auto columns = copy_to(ctx, std::vector<index>{3, 80, 2});
+  TestFixture::expect_survives("diagonal", 1, [&](auto& o) { (void)diagonal(ctx, o.a); });
+  TestFixture::expect_survives("in place", 0, [&](auto& o) {
+    scale_rows(ctx, o.a, o.y);
+    scale_columns(ctx, o.c, o.x);
+  });
+  TestFixture::expect_survives("tril", 3, [&](auto& o) { (void)tril(ctx, o.a); });
+  TestFixture::expect_survives("submatrix", 4,
+                               [&](auto& o) { (void)submatrix(ctx, o.a, columns, columns); });
+}
+
+TYPED_TEST(Fault, Preconditioners) {
+  const auto& ctx = TypeParam::context();
+  triplets m{"laplacian", 150, 150, {}, {}, {}};
+  for (std::int64_t i = 0; i < 150; ++i) {
+    if (i > 0) m.add(i, i - 1, -1);
+    m.add(i, i, 2);
+    if (i < 149) m.add(i, i + 1, -1);
+  }
+  const auto a = TypeParam::put_csr(m);
+  const auto expect_survives = [&](const char* name, int least, auto make) {
+    TestFixture::expect_survives(name, least, [&](auto& o) {
+      auto p = make();
+      p.update_values(ctx, a);
+      p.apply(ctx, std::as_const(o.y).view(), o.u.view());
+    });
+  };
+  expect_survives("jacobi", 2, [&] { return jacobi(ctx, a); });
+  expect_survives("block_jacobi", 10, [&] { return block_jacobi(ctx, a, {.block = 4}); });
+  expect_survives("chebyshev", 12, [&] { return chebyshev(ctx, a, {.degree = 3}); });
+}
+
 TYPED_TEST(Fault, Add) {
   const auto& ctx = TypeParam::context();
   TestFixture::expect_survives("equal patterns", 3, [&](auto& o) { (void)add(ctx, o.a, o.a); });

@@ -179,6 +179,14 @@ template <class T, class I, class O> struct operations {
     result.add(c);
     return result;
   }
+  template <space S> static bits select(const triplets& m, const context<S>& ctx) {
+    const auto a = copy_to(ctx, make_csr<T, I, O>(m));
+    bits result;
+    result.add(host_vector(diagonal(ctx, a)));
+    result.add(filter(ctx, a, keep_at_least(0.9) & keep_off_diagonal));
+    result.add(submatrix(ctx, a, {m.rows / 3}, {m.cols / 4, m.cols}));
+    return result;
+  }
   template <space S> static bits structure(const triplets& m, const context<S>& ctx) {
     auto rows = copy_to(ctx, make_csr<T, I, O>(m));
     auto triples = copy_to(ctx, make_coo<T, I, O>(m));
@@ -294,6 +302,38 @@ TYPED_TEST(Repeat, Sums) {
   const auto op = [](const triplets& m, const auto& ctx) { return ops<TypeParam>::sums(m, ctx); };
   TestFixture::expect_same(op);
   TestFixture::expect_same_for_threads(op);
+}
+
+TYPED_TEST(Repeat, Select) {
+  const auto op = [](const triplets& m, const auto& ctx) { return ops<TypeParam>::select(m, ctx); };
+  TestFixture::expect_same(op);
+  TestFixture::expect_same_for_threads(op);
+}
+
+TYPED_TEST(Repeat, Preconditioners) {
+  triplets m{"laplacian", 70'000, 70'000, {}, {}, {}};
+  random_source random(4);
+  for (std::int64_t i = 0; i < m.rows; ++i) {
+    m.add(i, i, 2 + random.uniform());
+    if (i > 0) m.add(i, i - 1, -1);
+  }
+  const auto op = [](const triplets& t, const auto& ctx) {
+    using T = typename TypeParam::value;
+    const auto a =
+        copy_to(ctx, make_csr<T, typename TypeParam::index, typename TypeParam::offset>(t));
+    bits result;
+    for (const bool symmetric : {true, false})
+      result.add_scalar(estimate_spectral_radius(ctx, a, {.symmetric = symmetric}));
+    const auto r = copy_to(ctx, random_vector<T>(t.rows, 5));
+    auto z = copy_to(ctx, r);
+    block_jacobi(ctx, a, {.block = 3}).apply(ctx, r.view(), z.view());
+    result.add(host_vector(z));
+    chebyshev(ctx, a).apply(ctx, r.view(), z.view());
+    result.add(host_vector(z));
+    return result;
+  };
+  TestFixture::expect_same(op, m);
+  TestFixture::expect_same_for_threads(op, m);
 }
 
 TYPED_TEST(Repeat, Structure) {
