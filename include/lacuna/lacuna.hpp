@@ -30,6 +30,7 @@
 #include <lacuna/op/cast.hpp>
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/closure.hpp>
+#include <lacuna/op/colour.hpp>
 #include <lacuna/op/concepts.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/copy.hpp>
@@ -58,3 +59,4 @@
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/plan/statistics.hpp>
 #include <lacuna/plan/tune.hpp>
+#include <lacuna/solver/ilu.hpp>
