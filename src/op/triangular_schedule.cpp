@@ -36,8 +36,10 @@ constexpr double device_switch = 3.0; // one more launch
 double serial_cost(double rows, double mean_row) { return rows * (3.0 + 1.3 * mean_row); }
 /// The same rows by levels: b and x are met in another order.
 double level_cost(double rows, double mean_row) { return rows * (4.0 + 1.6 * mean_row); }
-/// A barrier of two threads on two cores takes 150 ns, of more threads more.
-double barrier_cost(int threads) { return 100.0 + 50.0 * threads; }
+/// A barrier of two threads on two idle cores takes 150 ns; counted more, because the slowest of a
+/// level is waited for, and other programs run too.
+double barrier_cost(int threads) { return 500.0 + 250.0 * threads; }
+constexpr double least_gain = 1.25;
 
 /// Rows under which a level is not worth a barrier of the host's threads.
 double least_width(double mean_row, int threads) {
@@ -107,8 +109,8 @@ triangular_schedule choose_triangular_schedule(const level_statistics& s, int th
   const auto rows = static_cast<double>(s.rows), levels = static_cast<double>(s.levels);
   const double by_levels =
       level_cost(rows, s.mean_row()) / threads + levels * barrier_cost(threads) + 5000; // the team
-  return by_levels < serial_cost(rows, s.mean_row()) ? triangular_schedule::levels
-                                                     : triangular_schedule::serial;
+  return least_gain * by_levels < serial_cost(rows, s.mean_row()) ? triangular_schedule::levels
+                                                                  : triangular_schedule::serial;
 }
 
 int choose_triangular_lanes(double mean_row) { return mean_row <= 4 ? 1 : mean_row <= 24 ? 4 : 16; }
@@ -171,7 +173,7 @@ std::string explain_triangle(const level_statistics& s, bool on_device,
     say(level_run::one_worker, "inside one block");
     how += fmt::format("; {} lane{} a row, {} launches", lanes, lanes == 1 ? "" : "s", runs.size());
   } else if (schedule == triangular_schedule::serial) {
-    how = "one thread, row after row: levels are too narrow for threads";
+    how = "one thread, row after row";
   } else {
     say(level_run::side_by_side, "by all threads");
     say(level_run::one_worker, "by one thread");
