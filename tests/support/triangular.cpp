@@ -37,6 +37,22 @@ triplets make_grid(std::int64_t width) {
   return a;
 }
 
+triplets make_layers(std::int64_t layers, std::int64_t width) {
+  random_source random(12);
+  triplets a{"layers", layers * width, layers * width, {}, {}, {}};
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    a.add(i, i, 9 + random.uniform());
+    for (int k = 0; i >= width && k < 2; ++k) {
+      // One straight below, so that a layer is a level, and one anywhere in the layer below.
+      const std::int64_t j = k == 0 ? i - width : (i / width - 1) * width + random.below(width);
+      const double v = random.value() / 2;
+      a.add(i, j, v);
+      a.add(j, i, v);
+    }
+  }
+  return a;
+}
+
 namespace {
 
 triplets make_chain(std::int64_t n) {
@@ -98,7 +114,8 @@ const std::vector<triplets>& triangular_battery() {
     list.push_back(make_full(130));
     list.push_back(make_split_diagonal(300));
     list.push_back(make_square(1200, 12, 31));
-    list.push_back(make_grid(90));
+    list.push_back(make_grid(40));
+    list.push_back(make_layers(9, 400));
     return list;
   }();
   return all;
