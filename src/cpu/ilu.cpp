@@ -5,8 +5,7 @@
 
 #include <lacuna/solver/ilu.hpp>
 
-#include "cpu/parallel.hpp"
-#include "cpu/team.hpp"
+#include "cpu/level_runs.hpp"
 
 namespace lacuna::detail::cpu {
 namespace {
@@ -102,18 +101,8 @@ void factor_rows(const host_context& ctx, detail::factor_arrays<T> f, bool symme
       symmetric ? ic_row(f, lower.order[slot]) : ilu_row(f, lower.order[slot]);
   };
   if (lower.schedule == triangular_schedule::serial) return rows(0, f.n);
-  team_barrier barrier;
-  for_each_member(ctx.threads(), [&](int member, int members) {
-    for (const level_run& run : lower.runs) {
-      const std::int64_t count = run.last_slot - run.first_slot;
-      if (run.kind == level_run::side_by_side)
-        rows(run.first_slot + part_begin(count, member, members),
-             run.first_slot + part_begin(count, member + 1, members));
-      else if (member == 0)
-        rows(run.first_slot, run.last_slot);
-      if (members > 1) barrier.wait(members);
-    }
-  });
+  for_each_level_piece(
+      ctx, lower, 1, [&](std::int64_t, std::int64_t begin, std::int64_t end) { rows(begin, end); });
 }
 
 template <class T>

@@ -1,12 +1,11 @@
 // Kept triangles on the host. Rows of a level are shared out among threads, levels that are too
-// narrow for that run together on one thread between two barriers; each row is summed in stored
+// narrow for that run together on one; each row is summed in stored
 // order, so that neither schedule nor threads change a bit.
 #include <cmath>
 
 #include <lacuna/op/triangular_solve.hpp>
 
-#include "cpu/parallel.hpp"
-#include "cpu/team.hpp"
+#include "cpu/level_runs.hpp"
 
 namespace lacuna::detail::cpu {
 namespace {
@@ -96,17 +95,19 @@ void solve_slots(const detail::triangle_pattern<space::host>& p,
   const std::int64_t b_col = b.col_stride(), x_col = x.col_stride();
   const T* const from = b.data() + first * b_col;
   T* const to = x.data() + first * x_col;
+  // A row often needs the one before it: from that x to this one lie a product, a difference, a
+  // product; all else is done before it is known.
   for (std::int64_t slot = begin; slot < end; ++slot) {
-    T sum[width] = {};
-    for (std::int32_t k = start[slot]; k < start[slot + 1]; ++k) {
-      const T* const solved = to + column[k] * x_row;
-      for (int j = 0; j < width; ++j) sum[j] += entries[k] * solved[j * x_col];
-    }
     const std::int64_t row = order[slot];
-    for (int j = 0; j < width; ++j) {
-      const T rest = beta * from[row * b_row + j * b_col] - alpha * sum[j];
-      to[row * x_row + j * x_col] = inverse ? rest * (inverse[slot] * over_alpha) : rest;
+    T rest[width];
+    for (int j = 0; j < width; ++j) rest[j] = beta * from[row * b_row + j * b_col];
+    for (std::int32_t k = start[slot]; k < start[slot + 1]; ++k) {
+      const T entry = alpha * entries[k];
+      const T* const solved = to + column[k] * x_row;
+      for (int j = 0; j < width; ++j) rest[j] -= entry * solved[j * x_col];
     }
+    const T factor = inverse != nullptr ? inverse[slot] * over_alpha : T{1};
+    for (int j = 0; j < width; ++j) to[row * x_row + j * x_col] = rest[j] * factor;
   }
 }
 
@@ -140,7 +141,7 @@ analyse_triangle(const host_context& ctx, detail::pattern_arrays<I, O, space::ho
   auto most = p.schedule; // of the rows; the schedule stays what it is
   if (!serial)
     p.runs = detail::cut_levels(ctx, false, std::as_const(begin).view(), p.statistics.mean_row(), 1,
-                                std::max(ctx.threads(), 2), triangular_schedule::levels, most);
+                                triangular_schedule::levels, most);
   p.order = array<std::int32_t>(ctx, n);
   p.start = array<std::int32_t>(ctx, n + 1);
   p.column = array<std::int32_t>(ctx, counts.entries);
@@ -213,19 +214,10 @@ void solve_triangle(const host_context& ctx, const detail::triangle_pattern<spac
     });
     return;
   }
-  team_barrier barrier;
-  for_each_member(ctx.threads(), [&](int member, int members) {
-    for (std::int64_t first = 0; first < columns; first += block)
-      for (const level_run& run : p.runs) {
-        const std::int64_t rows = run.last_slot - run.first_slot;
-        if (run.kind == level_run::side_by_side)
-          solve(first, run.first_slot + part_begin(rows, member, members),
-                run.first_slot + part_begin(rows, member + 1, members));
-        else if (member == 0)
-          solve(first, run.first_slot, run.last_slot);
-        if (members > 1) barrier.wait(members);
-      }
-  });
+  for_each_level_piece(ctx, p, blocks,
+                       [&](std::int64_t pass, std::int64_t begin, std::int64_t end) {
+                         solve(pass * block, begin, end);
+                       });
 }
 
 #define LACUNA_INSTANTIATE(I, O)                                                                   \

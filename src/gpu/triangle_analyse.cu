@@ -191,7 +191,7 @@ analyse_triangle(const device_context& ctx, detail::pattern_arrays<I, O, space::
   p.statistics = {n, entries, levels, widest};
   p.lanes = detail::choose_triangular_lanes(p.statistics.mean_row());
   p.runs = detail::cut_levels(host, true, std::as_const(begin).view(), p.statistics.mean_row(),
-                              p.lanes, 1, schedule, p.schedule);
+                              p.lanes, schedule, p.schedule);
   return p;
 }
 

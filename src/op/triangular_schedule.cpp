@@ -36,16 +36,10 @@ constexpr double device_switch = 3.0; // one more launch
 double serial_cost(double rows, double mean_row) { return rows * (3.0 + 1.3 * mean_row); }
 /// The same rows by levels: b and x are met in another order.
 double level_cost(double rows, double mean_row) { return rows * (4.0 + 1.6 * mean_row); }
-/// A barrier of two threads on two idle cores takes 150 ns; counted more, because the slowest of a
-/// level is waited for, and other programs run too.
-double barrier_cost(int threads) { return 500.0 + 250.0 * threads; }
+/// From one level to the next: two counters that threads share, and the slowest of a level is
+/// waited for.
+double step_cost(int threads) { return 300.0 + 100.0 * threads; }
 constexpr double least_gain = 1.25;
-
-/// Rows under which a level is not worth a barrier of the host's threads.
-double least_width(double mean_row, int threads) {
-  const double gain = level_cost(1, mean_row) * (1 - 1.0 / threads);
-  return barrier_cost(threads) / gain;
-}
 
 class run_list {
 public:
@@ -104,11 +98,16 @@ void cheapest_kinds(const host_context& ctx, vector_view<const std::int32_t> beg
 
 } // namespace
 
+std::int64_t level_piece(double mean_row) {
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(1500 / level_cost(1, mean_row)), 16,
+                                  1024);
+}
+
 triangular_schedule choose_triangular_schedule(const level_statistics& s, int threads) {
   if (threads < 2 || s.levels == 0) return triangular_schedule::serial;
   const auto rows = static_cast<double>(s.rows), levels = static_cast<double>(s.levels);
   const double by_levels =
-      level_cost(rows, s.mean_row()) / threads + levels * barrier_cost(threads) + 5000; // the team
+      level_cost(rows, s.mean_row()) / threads + levels * step_cost(threads) + 5000; // the team
   return least_gain * by_levels < serial_cost(rows, s.mean_row()) ? triangular_schedule::levels
                                                                   : triangular_schedule::serial;
 }
@@ -117,8 +116,7 @@ int choose_triangular_lanes(double mean_row) { return mean_row <= 4 ? 1 : mean_r
 
 array<level_run> cut_levels(const host_context& ctx, bool on_device,
                             vector_view<const std::int32_t> level_begin, double mean_row, int lanes,
-                            int threads, triangular_schedule schedule,
-                            triangular_schedule& chosen) {
+                            triangular_schedule schedule, triangular_schedule& chosen) {
   const std::int64_t levels = level_begin.size() - 1;
   run_list runs(ctx, level_begin);
   array<char> kinds(ctx, levels);
@@ -131,8 +129,9 @@ array<level_run> cut_levels(const host_context& ctx, bool on_device,
     for (std::int64_t level = 0; level < levels; ++level) {
       bool narrow = schedule == triangular_schedule::serial;
       if (schedule == triangular_schedule::levels || !on_device)
-        narrow = narrow || (on_device ? width(level) * lanes <= 256
-                                      : width(level) < least_width(mean_row, threads));
+        narrow =
+            narrow || (on_device ? width(level) * lanes <= 256
+                                 : width(level) < 2 * static_cast<double>(level_piece(mean_row)));
       const auto wide = on_device && schedule == triangular_schedule::waiting
                             ? level_run::waiting
                             : level_run::side_by_side;

@@ -183,7 +183,7 @@ TEST(TriangularLevels, AreCutByCost) {
                                        : level < 150 ? 4000
                                        : level < 151 ? 2'000'000
                                                      : 20);
-  const auto runs = detail::cut_levels(ctx, true, std::as_const(begin).view(), 3, 1, 1,
+  const auto runs = detail::cut_levels(ctx, true, std::as_const(begin).view(), 3, 1,
                                        triangular_schedule::automatic, chosen);
   ASSERT_GE(runs.size(), 3);
   EXPECT_EQ(runs[0].kind, level_run::one_worker);

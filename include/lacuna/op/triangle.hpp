@@ -35,8 +35,8 @@ struct level_statistics {
   }
 };
 
-/// Levels that are solved in one way, one after another: a launch, or what lies between two
-/// barriers of the host's threads.
+/// Levels that are solved in one way, one after another: a launch on a
+/// device, a step of the host's threads.
 struct level_run {
   enum kind_t : std::int32_t { one_worker, side_by_side, waiting };
   std::int32_t first_level, last_level; ///< [first, last)
@@ -92,14 +92,16 @@ inline bool can_keep_triangle(std::int64_t rows, std::int64_t entries) {
 /// The choice for host threads: `serial` or `levels`.
 LACUNA_EXPORT triangular_schedule choose_triangular_schedule(const level_statistics& s,
                                                              int threads);
+/// Rows of a level that a thread of the host takes at a time: about 1.5 us. Levels of less than two
+/// such pieces run on one thread.
+LACUNA_EXPORT std::int64_t level_piece(double mean_row);
 /// Lanes of a device that share a row of this mean length: 1, 4 or 16.
 LACUNA_EXPORT int choose_triangular_lanes(double mean_row);
 /// Cuts levels into runs: `schedule` as asked for, automatic: the cheapest by the costs that are
 /// in the source. level_begin has levels + 1 elements. Sets `chosen` to what most rows are in.
 LACUNA_EXPORT array<level_run> cut_levels(const host_context& ctx, bool on_device,
                                           vector_view<const std::int32_t> level_begin,
-                                          double mean_row, int lanes, int threads,
-                                          triangular_schedule schedule,
+                                          double mean_row, int lanes, triangular_schedule schedule,
                                           triangular_schedule& chosen);
 LACUNA_EXPORT std::string explain_triangle(const level_statistics& s, bool on_device,
                                            triangular_schedule schedule, int lanes,
