@@ -11,7 +11,6 @@ namespace {
 
 template <class C> class Ilu : public engine_test<C> {
 protected:
-  using T = typename C::value;
   static constexpr space S = C::memory_space;
 
   /// The largest difference of stored entries of the factors and the reference.

@@ -8,7 +8,7 @@ namespace {
 
 template <class C> class TriangularInspected : public engine_test<C> {
 protected:
-  using T = typename C::value;
+  using number = typename C::value;
   static constexpr space S = C::memory_space;
   static constexpr triangular_schedule schedules[] = {
       triangular_schedule::automatic, triangular_schedule::serial, triangular_schedule::levels,
@@ -16,12 +16,12 @@ protected:
 
   /// Solves by every schedule; returns x of the first.
   template <class A, class Triangle, class Diagonal>
-  static std::vector<T> solve(const A& a, Triangle t, Diagonal d, const array<T, S>& b,
-                              bool values_stay = false) {
+  static std::vector<number> solve(const A& a, Triangle t, Diagonal d, const array<number, S>& b,
+                                   bool values_stay = false) {
     const auto& ctx = C::context();
-    std::vector<T> first;
+    std::vector<number> first;
     for (const auto schedule : schedules) {
-      auto x = C::put(all_nan<T>(b.size()));
+      auto x = C::put(all_nan<number>(b.size()));
       const auto info = triangular_solve_inspect(ctx, a, t, d, b, x, {values_stay, schedule});
       triangular_solve(ctx, info, a, t, d, b, x);
       if (schedule == schedules[0])
@@ -94,7 +94,7 @@ TYPED_TEST(TriangularInspectedFew, ScaledInPlaceOtherValues) {
 
 TYPED_TEST(TriangularInspectedFew, SeveralColumns) {
   using T = typename TypeParam::value;
-  constexpr space S = TypeParam::memory_space;
+  constexpr space where = TypeParam::memory_space;
   const auto& ctx = TypeParam::context();
   for (const triplets& m : {make_grid(40), make_square(300, 30, 9)})
     for (const std::int64_t columns : {2, 7})
@@ -104,7 +104,7 @@ TYPED_TEST(TriangularInspectedFew, SeveralColumns) {
         const auto numbers = random_vector<T>(m.rows * columns, 5);
         std::copy(numbers.begin(), numbers.end(), b.values().begin());
         const auto right = copy_to(ctx, b);
-        dense<T, S> x(ctx, {m.rows, columns}, l);
+        dense<T, where> x(ctx, {m.rows, columns}, l);
         const auto info =
             triangular_solve_inspect(ctx, a, lower_triangle, explicit_diagonal, right, x);
         std::vector<T> bits;
