@@ -22,6 +22,7 @@ enum class suite {
   add_t,
   transpose,
   spgemm,
+  trisolve,
   update,
   io,
   paper_000,
@@ -45,10 +46,10 @@ inline bool makes_matrix(suite s) {
 /// Those with contestants of their own, matrices that take batches.
 inline bool changes_matrix(suite s) { return s == suite::update || s == suite::paper_000; }
 
-/// Y = A X (spmv, spmm) or Y = A^T X (spmv_t); for add C = A + B, for add_t C = A + A^T, for
-/// transpose C = A^T and for spgemm C = A B, which are to be left as a matrix, and fetch()
-/// multiplies it: y = C x. Views only: operands outlive all contestants.
-/// Vectors are matrices of one column. 32-bit indices, which all peers have.
+/// Y = A X (spmv, spmm), Y = A^T X (spmv_t), or Y = inv(A) X, A a lower triangle (trisolve); for
+/// add C = A + B, for add_t C = A + A^T, for transpose C = A^T and for spgemm C = A B, which are to
+/// be left as a matrix, and fetch() multiplies it: y = C x. Views only: operands outlive all
+/// contestants. Vectors are matrices of one column. 32-bit indices, which all peers have.
 template <class T, space S> struct problem {
   suite what;
   csr_view<const T, index_t, offset_t, S> a;

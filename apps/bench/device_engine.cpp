@@ -84,8 +84,10 @@ private:
 } // namespace
 
 bool run_on_device(const settings& s, int device, const std::string& why) {
-  const auto sources = choose_matrices(
-      s, s.what == suite::spmm || changes_matrix(s.what) ? size_class::medium : size_class::large);
+  const auto sources = choose_matrices(s, s.what == suite::spmm || s.what == suite::trisolve ||
+                                                  changes_matrix(s.what)
+                                              ? size_class::medium
+                                              : size_class::large);
   // This program and the library may each have a CUDA runtime of their own; both use the device's
   // primary context, which this makes current for cuSPARSE too.
   require(cudaSetDevice(device), "cudaSetDevice");

@@ -20,6 +20,7 @@ void add_options(CLI::App& cli, settings& s) {
                           {"add-t", suite::add_t},
                           {"transpose", suite::transpose},
                           {"spgemm", suite::spgemm},
+                          {"trisolve", suite::trisolve},
                           {"update", suite::update},
                           {"io", suite::io},
                           {"paper:000", suite::paper_000},
@@ -29,6 +30,7 @@ void add_options(CLI::App& cli, settings& s) {
                          "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X;\n"
                          "add: C = A + B; add-t: C = A + A^T; transpose: C = A^T;\n"
                          "spgemm: C = A A, or A A^T if A is not square;\n"
+                         "trisolve: y = inv(L) x, L on the pattern of A's lower triangle;\n"
                          "update: batches into a matrix; io: files;\n"
                          "paper:000, :001, :003, :004: the papers' tables beside this machine's")
       ->required()

@@ -257,8 +257,30 @@ sources set_of_updates(size_class size) {
   return {{"uniform:rows=1048576,per_row=10"}, {"rmat:scale=20,edges=10"}};
 }
 
+/// Levels of all widths: stencils, blocks, a graph, a band, rows whose order means nothing.
+sources set_of_triangles(size_class size) {
+  if (size == size_class::small)
+    return {{"poisson2d:n=300"},  {"poisson3d:n=40"},
+            {"poisson3d27:n=24"}, {"fem3d:n=14,dof=3"},
+            {"rgg:scale=14"},     {"banded:n=20000,half_bandwidth=16"},
+            {"circuit:n=100000"}, {"uniform:rows=100000,per_row=6"}};
+  if (size == size_class::medium)
+    return {{"poisson2d:n=1000"},
+            {"poisson2d9:n=1024"},
+            {"poisson3d:n=128"},
+            {"poisson3d27:n=128"},
+            {"fem3d:n=40,dof=3"},
+            {"rgg:scale=20"},
+            {"circuit:n=3000000"},
+            {"banded:n=100000,half_bandwidth=16"},
+            {"uniform:rows=1000000,per_row=6"}};
+  return {{"poisson2d:n=4096"}, {"poisson3d:n=256"}, {"poisson3d27:n=160"},
+          {"fem3d:n=80,dof=3"}, {"rgg:scale=22"},    {"circuit:n=20000000"}};
+}
+
 sources set_of(suite what, size_class size) {
   switch (what) {
+  case suite::trisolve: return set_of_triangles(size);
   case suite::spgemm: return set_of_products(size);
   case suite::add_t: {
     auto set = set_of_vectors(size);

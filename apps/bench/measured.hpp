@@ -47,8 +47,9 @@ struct measured_problem {
   /// Where the result is a matrix C: bytes of what it is made from and of itself, and its entries.
   double operand_bytes = 0, result_bytes = 0;
   std::int64_t entries = 0;
-  std::int64_t products = 0; ///< of spgemm
-  int rounds = 0;            ///< that times are medians of
+  std::int64_t products = 0;                 ///< of spgemm
+  std::int64_t levels = 0, widest_level = 0; ///< of trisolve
+  int rounds = 0;                            ///< that times are medians of
   std::vector<result> results;
   std::vector<limit> limits; ///< measured in the same rounds; the first is what ratios refer to
 

@@ -36,6 +36,7 @@ suite_words words_of(suite s) {
   case suite::add_t: return {"add-t", "C = A + Aᵀ"};
   case suite::transpose: return {"transpose", "C = Aᵀ"};
   case suite::spgemm: return {"spgemm", "C = A A, or A Aᵀ where A is not square"};
+  case suite::trisolve: return {"trisolve", "y = L⁻¹ x, L on the pattern of A's lower triangle"};
   case suite::paper_001: return {"paper:001", "Parger et al. (2020), spECK"};
   case suite::paper_003: return {"paper:003", "Matam and Kothapalli (2011), rows in CSR and ELL"};
   case suite::paper_004: return {"paper:004", "Lane and Booth (2022), CSR-k"};
@@ -166,6 +167,7 @@ void report::add(measured_problem p) {
               {"limits_bytes_per_s", limits}};
   if (p.result_bytes > 0) one.update({{"entries", p.entries}, {"result_bytes", p.result_bytes}});
   if (p.products > 0) one.update({{"products", p.products}, {"compression", p.compression()}});
+  if (p.levels > 0) one.update({{"levels", p.levels}, {"widest_level", p.widest_level}});
   one["contestants"] = contestants;
   json_["results"].push_back(one);
   progress("");
@@ -200,6 +202,14 @@ void report::print_table(const measured_problem& p) {
   for (const auto& l : p.limits)
     app::print("  {:<28} {:>9} {:>8} {:>8.1f}\n", "limit: " + l.name,
                human_seconds(p.bytes / l.bytes_per_second), "", l.bytes_per_second * 1e-9);
+  if (p.levels > 0) {
+    app::print("  {} levels, {} rows on average, {} at most; us a level:", p.levels,
+               human_count(p.rows / p.levels), human_count(p.widest_level));
+    for (const auto& r : p.results)
+      if (r.seconds > 0)
+        app::print(" {} {:.3f};", r.name, r.seconds * 1e6 / static_cast<double>(p.levels));
+    app::print("\n");
+  }
   for (const auto& r : p.results)
     if (!r.chose.why.empty()) app::print("{}\n", wrapped("  " + r.name + ": " + r.chose.why));
 }

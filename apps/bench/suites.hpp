@@ -6,6 +6,7 @@
 #include "bench/paper_001.hpp"
 #include "bench/paper_003.hpp"
 #include "bench/paper_004.hpp"
+#include "bench/trisolve.hpp"
 #include "bench/update/suite.hpp"
 
 namespace lacuna::bench {
@@ -19,6 +20,7 @@ void run_suite(const rig<S>& r, const host_context& host, const settings& s,
   case suite::add_t:
   case suite::transpose:
   case suite::spgemm: return run_matrix_suite(r, host, s, sources, peers, out);
+  case suite::trisolve: return run_trisolve(r, host, s, sources, peers, out);
   case suite::update: return run_update(r, host, s, sources, peers, out);
   case suite::paper_000: return run_paper_000(r, host, s, sources, out);
   case suite::paper_001: return run_paper_001(r, host, s, sources, peers, out);

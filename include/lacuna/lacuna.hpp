@@ -30,6 +30,7 @@
 #include <lacuna/op/cast.hpp>
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/closure.hpp>
+#include <lacuna/op/colour.hpp>
 #include <lacuna/op/concepts.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/copy.hpp>
@@ -63,5 +64,6 @@
 #include <lacuna/plan/tune.hpp>
 #include <lacuna/solver/block_jacobi.hpp>
 #include <lacuna/solver/chebyshev.hpp>
+#include <lacuna/solver/ilu.hpp>
 #include <lacuna/solver/jacobi.hpp>
 #include <lacuna/solver/spectral_radius.hpp>

@@ -1,10 +1,7 @@
 // One row after another: every row may need the one before it.
 #include <lacuna/op/triangular_solve.hpp>
 
-#include <fmt/format.h>
-
-namespace lacuna {
-namespace detail::cpu {
+namespace lacuna::detail::cpu {
 
 template <class T, class I, class O>
 void triangular_solve_csr(const host_context&, T alpha, csr_view<const T, I, O> a, bool upper,
@@ -48,11 +45,4 @@ std::int64_t find_no_diagonal(const host_context&, csr_view<const T, I, O> a) {
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE
 
-} // namespace detail::cpu
-
-void detail::throw_no_diagonal(std::int64_t row) {
-  throw bad_input(fmt::format(
-      "triangular_solve: the diagonal of row {} is not stored or is 0, so A has no inverse", row));
-}
-
-} // namespace lacuna
+} // namespace lacuna::detail::cpu

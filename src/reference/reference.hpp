@@ -91,6 +91,13 @@ expected_matrix multiply_sparse(csr_view<const T, I, O> a, csr_view<const T, I, 
 /// from every vertex.
 template <class T, class I, class O> triplets closure(csr_view<const T, I, O> a, bool reflexive);
 
+/// Incomplete factors of a square matrix on its own pattern, dense, row by row: L below the
+/// diagonal and U (symmetric: nothing) above; the diagonal is U's (symmetric: L's, A = L L^T). In
+/// long double.
+std::vector<double> incomplete_factors(const triplets& a, bool symmetric);
+/// The least colour that no neighbour before a row has, rows by falling weight.
+std::vector<std::int32_t> colours(const triplets& a, const std::vector<std::uint64_t>& weight);
+
 template <class T> expected_scalar dot(vector_view<const T> x, vector_view<const T> y);
 template <class T>
 expected axpby(double alpha, vector_view<const T> x, double beta, vector_view<const T> y);

@@ -33,6 +33,19 @@ const nlohmann::json& named(const nlohmann::json& list, const std::string& name)
   return *match;
 }
 
+TEST_F(Bench, TriangularSolves) {
+  const auto all = figures({"trisolve", "--matrices", "poisson2d:n=20,lp:rows=50,cols=700"});
+  ASSERT_EQ(all["results"].size(), 1u);
+  EXPECT_EQ(all["skipped"].size(), 1u) << "not square";
+  const auto& r = all["results"][0];
+  EXPECT_EQ(r["levels"], 39);
+  EXPECT_EQ(r["widest_level"], 20);
+  for (const auto& c : r["contestants"]) {
+    EXPECT_FALSE(c.contains("trouble")) << c.dump();
+    EXPECT_LE(c["verify_error"], 1);
+  }
+}
+
 TEST_F(Bench, SumsTransposesAndProducts) {
   for (const std::string suite : {"add", "add-t", "transpose", "spgemm"}) {
     SCOPED_TRACE(suite);

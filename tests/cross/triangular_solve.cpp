@@ -1,5 +1,6 @@
 // x = inv(T) b for the four tags, judged by the residual b - T x in long double, row by row.
 #include "support/oracle.hpp"
+#include "support/triangular.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -8,48 +9,6 @@ template <class C> class TriangularSolve : public engine_test<C> {};
 TYPED_TEST_SUITE(TriangularSolve, all_configs, config_name);
 template <class C> class TriangularSolveFew : public TriangularSolve<C> {};
 TYPED_TEST_SUITE(TriangularSolveFew, few_configs, config_name);
-
-/// Random entries below, above and on the diagonal, rows unsorted, some columns twice; diagonals
-/// of about the size of their row, so that solutions stay bounded.
-triplets make_square(std::int64_t n, std::int64_t per_row, std::uint64_t seed) {
-  random_source random(seed);
-  triplets a{"square", n, n, {}, {}, {}};
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t k = 0; k < per_row; ++k)
-      a.add(i, random.below(n), random.value() / static_cast<double>(per_row));
-    a.add(i, i, 2 + random.uniform());
-  }
-  return a;
-}
-
-/// The largest |b - T x| of a row in units of its rounding bound.
-template <class T>
-double worst_residual(const triplets& a, bool upper, bool unit, double alpha, double beta,
-                      const std::vector<T>& b, const std::vector<T>& x) {
-  double worst = 0;
-  std::vector<long double> sum(x.size()), size(x.size());
-  std::vector<int> terms(x.size(), 2);
-  for (std::int64_t k = 0; k < a.size(); ++k) {
-    const auto at = static_cast<std::size_t>(k);
-    const auto i = static_cast<std::size_t>(a.row[at]), j = static_cast<std::size_t>(a.col[at]);
-    if (i == j ? unit : (j > i) != upper) continue;
-    const long double term = static_cast<long double>(static_cast<T>(a.value[at])) * alpha * x[j];
-    sum[i] += term;
-    size[i] += std::abs(term);
-    ++terms[i];
-  }
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (unit) {
-      sum[i] += x[i];
-      size[i] += std::abs(x[i]);
-    }
-    const long double want = static_cast<long double>(beta) * b[i];
-    const long double bound = (terms[i] + 4) * std::numeric_limits<T>::epsilon() *
-                              (size[i] + std::abs(want) + std::numeric_limits<T>::min());
-    worst = std::max(worst, static_cast<double>(std::abs(want - sum[i]) / bound));
-  }
-  return worst;
-}
 
 TYPED_TEST(TriangularSolve, FourTagsScaledTransposedInPlace) {
   using T = typename TypeParam::value;

@@ -5,6 +5,7 @@
 #include "fault/failing_allocator.hpp"
 #include "fault/plain_new.hpp"
 #include "support/sparse_product.hpp"
+#include "support/triangular.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -256,6 +257,29 @@ TYPED_TEST(Fault, FormatsForProducts) {
       op.multiply_transposed(o.u, o.v);
     });
   }
+}
+
+TYPED_TEST(Fault, TriangularSolvesAndFactors) {
+  using T = typename TypeParam::value;
+  constexpr space S = TypeParam::memory_space;
+  const auto& ctx = TypeParam::context();
+  const auto a = TypeParam::put_csr(make_square(150, 4, 5)); // as many rows as y has
+  for (const bool stay : {false, true})
+    TestFixture::expect_survives("triangular_solve", 6, [&](auto& o) {
+      const auto info = triangular_solve_inspect(
+          ctx, transposed(a), upper_triangle, explicit_diagonal, o.y, o.v, {.values_stay = stay});
+      triangular_solve(ctx, info, transposed(a), upper_triangle, explicit_diagonal, o.y, o.y);
+    });
+  TestFixture::expect_survives("ilu0", 12, [&](auto& o) {
+    const ilu0<T, S> m(ctx, a);
+    m.apply(ctx, o.u, o.y);
+  });
+  TestFixture::expect_survives("ic0, swept", 12, [&](auto& o) {
+    ic0<T, S> m(ctx, a, {.shift = 1, .factor_sweeps = 2, .solve_sweeps = 2});
+    m.update_values(ctx, a);
+    m.apply(ctx, o.u, o.y);
+  });
+  TestFixture::expect_survives("colour", 4, [&](auto&) { (void)colour(ctx, a); });
 }
 
 TYPED_TEST(Fault, SparseProducts) {

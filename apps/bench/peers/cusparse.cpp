@@ -109,6 +109,55 @@ private:
   T one_ = 1, zero_ = 0;
 };
 
+/// SpSV on a lower triangle with its diagonal; the analysis is done in prepare.
+template <class T> class cusparse_triangle : public prepared {
+public:
+  cusparse_triangle(shared_session s, const device_problem<T>& p)
+      : s_(std::move(s)), a_(s_->api, p.a), x_(s_->api, p.x.data(), p.x.shape().row),
+        y_(s_->api, p.y.data(), p.y.shape().row) {
+    const auto& api = s_->api;
+    auto fill_mode = CUSPARSE_FILL_MODE_LOWER;
+    auto diagonal = CUSPARSE_DIAG_TYPE_NON_UNIT;
+    api.require(
+        api.set_attribute(a_.get(), CUSPARSE_SPMAT_FILL_MODE, &fill_mode, sizeof(fill_mode)),
+        "cusparseSpMatSetAttribute");
+    api.require(api.set_attribute(a_.get(), CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof(diagonal)),
+                "cusparseSpMatSetAttribute");
+    api.require(api.spsv_create(&description_), "cusparseSpSV_createDescr");
+    try {
+      api.require(api.spsv_buffer(s_->handle, op, &one_, a_.get(), x_.get(), y_.get(),
+                                  value_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, description_, &bytes_),
+                  "cusparseSpSV_bufferSize");
+      buffer_ = new_buffer(s_->context, bytes_);
+      api.require(api.spsv_analysis(s_->handle, op, &one_, a_.get(), x_.get(), y_.get(),
+                                    value_type<T>, CUSPARSE_SPSV_ALG_DEFAULT, description_,
+                                    buffer_.data()),
+                  "cusparseSpSV_analysis");
+      s_->context.synchronize();
+    } catch (...) {
+      api.spsv_destroy(description_);
+      throw;
+    }
+  }
+  ~cusparse_triangle() override { s_->api.spsv_destroy(description_); }
+  void run() override {
+    s_->api.require(s_->api.spsv(s_->handle, op, &one_, a_.get(), x_.get(), y_.get(), value_type<T>,
+                                 CUSPARSE_SPSV_ALG_DEFAULT, description_),
+                    "cusparseSpSV_solve");
+  }
+  [[nodiscard]] std::size_t extra_bytes() const override { return bytes_; }
+
+private:
+  static constexpr cusparseOperation_t op = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  shared_session s_;
+  matrix_description<T> a_;
+  vector_description<T> x_, y_;
+  cusparseSpSVDescr_t description_ = nullptr;
+  std::size_t bytes_ = 0;
+  array<char, space::device> buffer_;
+  T one_ = 1;
+};
+
 template <class T>
 contestant<T, space::device> spmv(const shared_session& s, suite in, const char* name,
                                   cusparseSpMVAlg_t algorithm) {
@@ -147,7 +196,10 @@ template <class T> peer<T, space::device> cusparse_peer(const device_context& ct
        spmv<T>(s, suite::spmv_t, "cuSPARSE", CUSPARSE_SPMV_ALG_DEFAULT),
        spmm<T>(s, "cuSPARSE alg 1", CUSPARSE_SPMM_CSR_ALG1),
        spmm<T>(s, "cuSPARSE alg 2", CUSPARSE_SPMM_CSR_ALG2),
-       spmm<T>(s, "cuSPARSE alg 3", CUSPARSE_SPMM_CSR_ALG3)}};
+       spmm<T>(s, "cuSPARSE alg 3", CUSPARSE_SPMM_CSR_ALG3),
+       {"cuSPARSE", role::peer, {suite::trisolve}, [s](const device_problem<T>& p) {
+          return std::make_unique<cusparse_triangle<T>>(s, p);
+        }}}};
   for (auto& each : cusparse_results<T>(s)) cusparse.contestants.push_back(std::move(each));
   return cusparse;
 }

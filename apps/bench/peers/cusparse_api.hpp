@@ -83,7 +83,13 @@ struct cusparse_api {
         add_f64(lib.symbol<decltype(cusparseDcsrgeam2)>("cusparseDcsrgeam2")),
         transpose_buffer(
             lib.symbol<decltype(cusparseCsr2cscEx2_bufferSize)>("cusparseCsr2cscEx2_bufferSize")),
-        transpose(lib.symbol<decltype(cusparseCsr2cscEx2)>("cusparseCsr2cscEx2")) {}
+        transpose(lib.symbol<decltype(cusparseCsr2cscEx2)>("cusparseCsr2cscEx2")),
+        set_attribute(lib.symbol<decltype(cusparseSpMatSetAttribute)>("cusparseSpMatSetAttribute")),
+        spsv_create(lib.symbol<decltype(cusparseSpSV_createDescr)>("cusparseSpSV_createDescr")),
+        spsv_destroy(lib.symbol<decltype(cusparseSpSV_destroyDescr)>("cusparseSpSV_destroyDescr")),
+        spsv_buffer(lib.symbol<decltype(cusparseSpSV_bufferSize)>("cusparseSpSV_bufferSize")),
+        spsv_analysis(lib.symbol<decltype(cusparseSpSV_analysis)>("cusparseSpSV_analysis")),
+        spsv(lib.symbol<decltype(cusparseSpSV_solve)>("cusparseSpSV_solve")) {}
 
   decltype(&cusparseCreate) create;
   decltype(&cusparseDestroy) destroy;
@@ -119,6 +125,12 @@ struct cusparse_api {
   decltype(&cusparseDcsrgeam2) add_f64;
   decltype(&cusparseCsr2cscEx2_bufferSize) transpose_buffer;
   decltype(&cusparseCsr2cscEx2) transpose;
+  decltype(&cusparseSpMatSetAttribute) set_attribute;
+  decltype(&cusparseSpSV_createDescr) spsv_create;
+  decltype(&cusparseSpSV_destroyDescr) spsv_destroy;
+  decltype(&cusparseSpSV_bufferSize) spsv_buffer;
+  decltype(&cusparseSpSV_analysis) spsv_analysis;
+  decltype(&cusparseSpSV_solve) spsv;
   template <class T> auto add_buffer() const {
     if constexpr (std::is_same_v<T, float>)
       return add_buffer_f32;

@@ -39,6 +39,22 @@ private:
   bool transposed_;
 };
 
+/// One thread: Eigen's substitution is serial.
+template <class T> class eigen_triangle : public prepared {
+public:
+  explicit eigen_triangle(const host_problem<T>& p)
+      : a_(as_eigen(p.a)), x_(p.x.data(), p.x.shape().row), y_(p.y.data(), p.y.shape().row) {}
+  void run() override {
+    y_ = x_;
+    a_.template triangularView<Eigen::Lower>().solveInPlace(y_);
+  }
+
+private:
+  sparse<T> a_;
+  Eigen::Map<const vector<T>> x_;
+  Eigen::Map<vector<T>> y_;
+};
+
 template <class T, int Order> class eigen_matrix : public prepared {
 public:
   explicit eigen_matrix(const host_problem<T>& p)
@@ -97,7 +113,10 @@ template <class T> host_peer<T> eigen_peer(const peer_settings& settings) {
   return {"Eigen",
           version,
           {{"Eigen", role::peer, all_suites, prepare},
-           {"Eigen", role::peer, matrix_suites, prepare_matrix}}};
+           {"Eigen", role::peer, matrix_suites, prepare_matrix},
+           {"Eigen", role::peer, {suite::trisolve}, [](const host_problem<T>& p) {
+              return std::make_unique<eigen_triangle<T>>(p);
+            }}}};
 }
 
 template host_peer<float> eigen_peer(const peer_settings&);
