@@ -40,6 +40,7 @@
 #include <lacuna/op/operand.hpp>
 #include <lacuna/op/print.hpp>
 #include <lacuna/op/reorder.hpp>
+#include <lacuna/op/scalars.hpp>
 #include <lacuna/op/spgemm.hpp>
 #include <lacuna/op/spgemm_dynamic.hpp>
 #include <lacuna/op/spgemm_parts.hpp>
@@ -58,3 +59,6 @@
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/plan/statistics.hpp>
 #include <lacuna/plan/tune.hpp>
+#include <lacuna/solver/krylov.hpp>
+#include <lacuna/solver/preconditioner.hpp>
+#include <lacuna/solver/solve.hpp>
