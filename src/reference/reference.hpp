@@ -76,6 +76,10 @@ expected_matrix multiply_sparse(csr_view<const T, I, O> a, csr_view<const T, I, 
 /// from every vertex.
 template <class T, class I, class O> triplets closure(csr_view<const T, I, O> a, bool reflexive);
 
+/// A^-1 b by Gaussian elimination of the dense matrix, with pivots, in long double. Throws
+/// std::domain_error if a pivot is 0.
+std::vector<double> solve(const triplets& a, const std::vector<double>& b);
+
 template <class T> expected_scalar dot(vector_view<const T> x, vector_view<const T> y);
 template <class T>
 expected axpby(double alpha, vector_view<const T> x, double beta, vector_view<const T> y);

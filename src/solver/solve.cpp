@@ -76,7 +76,11 @@ solve_report solve_as_is(const context<S>& ctx, csr_view<const T, I, O, S> a,
     const solve_report before = std::move(report);
     report = solve_krylov<T, S>(*next, ctx, *op, b, x, how);
     report.iterations += before.iterations;
-    report.history.insert(report.history.begin(), before.history.begin(), before.history.end());
+    // Its first residual is the last one before.
+    auto all = before.history;
+    if (report.history.size() > 1)
+      all.insert(all.end(), report.history.begin() + 1, report.history.end());
+    report.history = std::move(all);
   }
   if (later) report.storage = later->format();
   report.choice = std::move(choice.reasons);

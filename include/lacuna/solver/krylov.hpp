@@ -51,12 +51,12 @@ decltype(auto) as_linear_operator(const context<S>& ctx, A& a) {
   else
     return linear_operator<T, S>(ctx, a);
 }
-template <class X> using value_of = typename const_view_t<std::remove_cvref_t<X>>::scalar_type;
+template <class X> using element_type = typename const_view_t<std::remove_cvref_t<X>>::scalar_type;
 
 template <space S, class A, class B, class X>
 solve_report solve_krylov_with(krylov_method method, const context<S>& ctx, A& a, const B& b, X&& x,
-                               const krylov_options<value_of<X>, S>& options) {
-  using T = value_of<X>;
+                               const krylov_options<element_type<X>, S>& options) {
+  using T = element_type<X>;
   static_assert(is_writable<X>, "lacuna: the result must be writable and must outlive the call");
   const auto b_view = as_columns(const_view(b));
   const auto x_view = as_columns(mutable_view(std::forward<X>(x)));
@@ -69,33 +69,33 @@ solve_report solve_krylov_with(krylov_method method, const context<S>& ctx, A& a
 /// A and M symmetric and positive definite.
 template <space S, class A, class B, class X>
 [[nodiscard]] solve_report cg(const context<S>& ctx, A&& a, const B& b, X&& x,
-                              const krylov_options<detail::value_of<X>, S>& options = {}) {
+                              const krylov_options<detail::element_type<X>, S>& options = {}) {
   return detail::solve_krylov_with(krylov_method::cg, ctx, a, b, std::forward<X>(x), options);
 }
 /// The same for a preconditioner that is not the same operator every time: cycles that iterate.
 template <space S, class A, class B, class X>
 [[nodiscard]] solve_report flexible_cg(const context<S>& ctx, A&& a, const B& b, X&& x,
-                                       const krylov_options<detail::value_of<X>, S>& options = {}) {
+                                       const krylov_options<detail::element_type<X>, S>& options = {}) {
   return detail::solve_krylov_with(krylov_method::flexible_cg, ctx, a, b, std::forward<X>(x),
                                    options);
 }
 /// A symmetric, definite or not; M positive definite. Its residual is measured by M.
 template <space S, class A, class B, class X>
 [[nodiscard]] solve_report minres(const context<S>& ctx, A&& a, const B& b, X&& x,
-                                  const krylov_options<detail::value_of<X>, S>& options = {}) {
+                                  const krylov_options<detail::element_type<X>, S>& options = {}) {
   return detail::solve_krylov_with(krylov_method::minres, ctx, a, b, std::forward<X>(x), options);
 }
 /// Any A; preconditioned from the right. Two products an iteration.
 template <space S, class A, class B, class X>
 [[nodiscard]] solve_report bicgstab(const context<S>& ctx, A&& a, const B& b, X&& x,
-                                    const krylov_options<detail::value_of<X>, S>& options = {}) {
+                                    const krylov_options<detail::element_type<X>, S>& options = {}) {
   return detail::solve_krylov_with(krylov_method::bicgstab, ctx, a, b, std::forward<X>(x), options);
 }
 /// Any A; preconditioned from the right (flexible where M is not linear, which doubles the memory).
 /// Orthogonalised twice.
 template <space S, class A, class B, class X>
 [[nodiscard]] solve_report gmres(const context<S>& ctx, A&& a, const B& b, X&& x,
-                                 const krylov_options<detail::value_of<X>, S>& options = {}) {
+                                 const krylov_options<detail::element_type<X>, S>& options = {}) {
   return detail::solve_krylov_with(krylov_method::gmres, ctx, a, b, std::forward<X>(x), options);
 }
 

@@ -85,8 +85,8 @@ auto with_solver_csr(const context<S>& ctx, const A& a, F&& f) {
 /// for divides by it), out_of_memory, device_error. Waits.
 template <space S, class A, class B, class X>
 solve_report solve(const context<S>& ctx, const A& a, const B& b, X&& x,
-                   const solve_options<detail::value_of<X>, S>& options = {}) {
-  using T = detail::value_of<X>;
+                   const solve_options<detail::element_type<X>, S>& options = {}) {
+  using T = detail::element_type<X>;
   static_assert(detail::is_writable<X>,
                 "lacuna: the result must be writable and must outlive the call");
   const auto b_view = detail::as_columns(detail::const_view(b));
@@ -106,8 +106,8 @@ template <class T, space S> struct solution {
 /// From 0, for one right-hand side.
 template <space S, class A, class B>
 auto solve(const context<S>& ctx, const A& a, const B& b,
-           const solve_options<detail::value_of<B>, S>& options = {}) {
-  using T = detail::value_of<B>;
+           const solve_options<detail::element_type<B>, S>& options = {}) {
+  using T = detail::element_type<B>;
   solution<T, S> result{array<T, S>(ctx, detail::const_view(a).shape().col), {}};
   fill(ctx, 0, result.x);
   result.report = solve(ctx, a, b, result.x, options);
