@@ -139,9 +139,11 @@ inline constexpr double cg_vectors = 12;
 void print_cg(const measured_problem& p, const std::vector<cg_solution>& solutions,
               double tolerance, nlohmann::ordered_json& out);
 
+/// joins: its lines are among the report's problems, of which means are made.
 template <class T, space S>
 void measure_cg(const rig<S>& r, const stage<T, S>& on, const settings& s,
-                const std::vector<cg_contestant<T, S>>& contestants, report& out) {
+                const std::vector<cg_contestant<T, S>>& contestants, report& out,
+                bool joins = true) {
   const host_context host;
   measured_problem m = on.facts();
   if (m.rows != m.cols) return out.skip(m.matrix, "it is not square");
@@ -221,9 +223,13 @@ void measure_cg(const rig<S>& r, const stage<T, S>& on, const settings& s,
   for (std::size_t i = 0; i < r.probes.size(); ++i)
     m.limits.push_back({r.probes[i].name, r.probes[i].bytes / app::median(probe_seconds[i]),
                         r.probes[i].bytes / std::ranges::min(probe_seconds[i])});
-  const measured_problem shown = m;
-  out.add(std::move(m));
-  print_cg(shown, solutions, tolerance, out.figures());
+  if (joins) {
+    out.add(m);
+  } else {
+    out.judge(m);
+    print_heading(m);
+  }
+  print_cg(m, solutions, tolerance, out.figures());
 }
 
 template <class T, space S>
@@ -256,11 +262,10 @@ void run_cg(const rig<S>& r, const host_context& host, const settings& s,
 }
 
 /// Figure 8 of paper 003: CG with the paper's rows in ELL and CSR, over CG with HYB and with CSR.
+/// On the set of cg; where the user names matrices, on those of them that are systems for CG.
 template <space S>
 void run_figure_8(const rig<S>& r, const host_context& host, settings s, report& out) {
   s.what = suite::cg;
-  s.matrices.clear();
-  s.real.clear();
   const auto sources =
       choose_matrices(s, S == space::device ? size_class::large : size_class::small);
   app::print("\nFigure 8: conjugate gradients with each of these products\n");
@@ -270,7 +275,7 @@ void run_figure_8(const rig<S>& r, const host_context& host, settings s, report&
         {detail::planned_cg<T, S>(r.ctx, "cg, ell_csr", role::lacuna, "ell_csr", false),
          detail::planned_cg<T, S>(r.ctx, "cg, csr", role::lacuna_too, "csr", false),
          detail::hyb_cg<T, S>(r.ctx, "cg, HYB", role::peer)},
-        out);
+        out, false);
   });
 }
 

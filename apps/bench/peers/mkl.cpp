@@ -133,7 +133,7 @@ public:
       require(api_.spmm(plain, a_.get(), b_.get(), &c_), "mkl_sparse_spmm");
       require(api_.order(c_), "mkl_sparse_order");
       break;
-    default: require(api_.convert(a_.get(), transpose, &c_), "mkl_sparse_convert_csr");
+    default: require(api_.convert(a_.get(), across, &c_), "mkl_sparse_convert_csr");
     }
   }
   void fetch() override {
