@@ -55,6 +55,8 @@ LACUNA_BOTH_SIDES inline void run_step(scalar_step step, double* s, double* hist
   case kind::multiply: s[step.to] = left * s[step.right]; break;
   case kind::divide: s[step.to] = left == 0 && s[step.right] == 0 ? 0 : left / s[step.right]; break;
   case kind::square_root: s[step.to] = left < 0 ? left : sqrt(left); break;
+  case kind::larger: s[step.to] = left < s[step.right] ? s[step.right] : left; break;
+  case kind::power_of_two: s[step.to] = ldexp(1.0, step.right); break;
   case kind::begin:
     if (s[rule_slot::phase] == 1) s[rule_slot::phase] = 2;
     break;
@@ -66,6 +68,9 @@ LACUNA_BOTH_SIDES inline void run_step(scalar_step step, double* s, double* hist
       end_column(s, 2, step.right);
     else if (left == 0 && step.to != 0)
       end_column(s, 2, step.to);
+    break;
+  case kind::end_unless_positive:
+    if (!(left > 0)) end_column(s, 1, step.right);
     break;
   case kind::halt_if_zero:
     if (!is_finite_number(left))

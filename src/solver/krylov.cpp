@@ -108,7 +108,8 @@ solve_report solve_krylov(krylov_method method, const context<S>& ctx,
   const auto [rows, cols] = a.shape();
   require_system(rows, cols, b.shape(), x.shape(), m != nullptr ? m->size() : -1);
   require_apart<T>("solve", "b", b.data(), b.extent(), "x", x.data(), x.extent());
-  const stopping_rule rule = solving::filled_rule<T>(options.stop, rows);
+  const stopping_rule rule =
+      solving::filled_rule<T>(options.stop, rows, method == krylov_method::minres);
   solve_report report;
   report.method = name_of(method);
   report.preconditioner = m != nullptr ? m->name() : "none";

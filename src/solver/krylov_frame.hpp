@@ -26,12 +26,15 @@ private:
 };
 
 /// The rule with its defaults filled in.
-template <class T> stopping_rule filled_rule(stopping_rule rule, std::int64_t rows) {
+template <class T>
+stopping_rule filled_rule(stopping_rule rule, std::int64_t rows, bool never_grows) {
   if (rule.relative < 0) rule.relative = sizeof(T) == 4 ? 1e-5 : 1e-8;
   if (rule.iterations <= 0)
     rule.iterations =
         std::clamp<std::int64_t>(10 * std::min<std::int64_t>(rows, 50'000), 1000, 50'000);
-  if (rule.stagnation <= 0) rule.stagnation = std::max<std::int64_t>(1000, rule.iterations / 10);
+  if (rule.stagnation <= 0)
+    rule.stagnation =
+        never_grows ? std::max<std::int64_t>(1000, rule.iterations / 10) : rule.iterations + 1;
   return rule;
 }
 

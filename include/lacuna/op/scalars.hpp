@@ -50,9 +50,12 @@ struct scalar_step {
     multiply,
     divide,      // 0 / 0 is 0: what vanished stays so
     square_root, // of a negative number: that number, for a test to find
+    larger,
+    power_of_two,
     begin,
     stop_test,
     halt_unless_positive,
+    end_unless_positive,
     halt_if_zero
   };
   kind what = kind::copy;
@@ -82,6 +85,13 @@ constexpr scalar_step divide(int to, int left, int right) {
 constexpr scalar_step square_root(int to, int of) {
   return make(scalar_step::kind::square_root, to, of);
 }
+constexpr scalar_step larger(int to, int left, int right) {
+  return make(scalar_step::kind::larger, to, left, right);
+}
+/// 2^exponent; -128 to 127.
+constexpr scalar_step power_of_two(int to, int exponent) {
+  return make(scalar_step::kind::power_of_two, to, 0, exponent);
+}
 /// The first step of an iteration's first sum: a column that was to end with the iteration before
 /// is done now.
 constexpr scalar_step begin_iteration() { return make(scalar_step::kind::begin, 0); }
@@ -94,18 +104,22 @@ constexpr scalar_step halt_unless_positive(int of, stop_reason reason, stop_reas
   return make(scalar_step::kind::halt_unless_positive, static_cast<int>(if_zero), of,
               static_cast<int>(reason));
 }
+/// The same, but this iteration is finished first.
+constexpr scalar_step end_unless_positive(int of, stop_reason reason) {
+  return make(scalar_step::kind::end_unless_positive, 0, of, static_cast<int>(reason));
+}
 /// Done at once if the slot is 0, or not finite (nan).
 constexpr scalar_step halt_if_zero(int of, stop_reason reason) {
   return make(scalar_step::kind::halt_if_zero, 0, of, static_cast<int>(reason));
 }
 } // namespace step
 
-/// What is done with the sums of one operation: at most 40 steps, in order.
+/// What is done with the sums of one operation: at most 48 steps, in order.
 struct scalar_program {
-  static constexpr int most = 40;
+  static constexpr int most = 48;
   constexpr scalar_program() = default;
   constexpr scalar_program(std::initializer_list<scalar_step> list) {
-    if (list.size() > most) throw bad_input("scalar_program: more than 40 steps");
+    if (list.size() > most) throw bad_input("scalar_program: more than 48 steps");
     for (const scalar_step& s : list) steps[count++] = s;
   }
   scalar_step steps[most] = {};

@@ -12,7 +12,7 @@
 // the method starts again from x; if that does not help either, the reason is `stagnation`.
 // b = 0 gives x = 0. NaN or Inf in A, b or x: reason `nan`, at once.
 //
-// Memory beside b and x, in vectors: cg 3 (with a preconditioner 4), flexible_cg 4, minres 6 (8),
+// Memory beside b and x, in vectors: cg and flexible_cg 3 (with a preconditioner 4), minres 5 (7),
 // bicgstab 5 (7), gmres restart + 3. On a device an iteration of all but gmres is one CUDA graph
 // and the host looks at its outcome four iterations later: iterations queued past the end change
 // nothing. gmres reads one column of coefficients per iteration.
@@ -74,8 +74,9 @@ template <space S, class A, class B, class X>
 }
 /// The same for a preconditioner that is not the same operator every time: cycles that iterate.
 template <space S, class A, class B, class X>
-[[nodiscard]] solve_report flexible_cg(const context<S>& ctx, A&& a, const B& b, X&& x,
-                                       const krylov_options<detail::element_type<X>, S>& options = {}) {
+[[nodiscard]] solve_report
+flexible_cg(const context<S>& ctx, A&& a, const B& b, X&& x,
+            const krylov_options<detail::element_type<X>, S>& options = {}) {
   return detail::solve_krylov_with(krylov_method::flexible_cg, ctx, a, b, std::forward<X>(x),
                                    options);
 }
@@ -87,8 +88,9 @@ template <space S, class A, class B, class X>
 }
 /// Any A; preconditioned from the right. Two products an iteration.
 template <space S, class A, class B, class X>
-[[nodiscard]] solve_report bicgstab(const context<S>& ctx, A&& a, const B& b, X&& x,
-                                    const krylov_options<detail::element_type<X>, S>& options = {}) {
+[[nodiscard]] solve_report
+bicgstab(const context<S>& ctx, A&& a, const B& b, X&& x,
+         const krylov_options<detail::element_type<X>, S>& options = {}) {
   return detail::solve_krylov_with(krylov_method::bicgstab, ctx, a, b, std::forward<X>(x), options);
 }
 /// Any A; preconditioned from the right (flexible where M is not linear, which doubles the memory).

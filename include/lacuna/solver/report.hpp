@@ -17,8 +17,10 @@ struct stopping_rule {
   double absolute = 0;         ///< or less than this
   std::int64_t iterations = 0; ///< at most; 0: ten times the rows, 1000 to 50,000
   double seconds = 0;          ///< at most; 0: any. Looked at between iterations
-  std::int64_t stagnation = 0; ///< iterations in which the residual did not fall by 1 %; 0: a tenth
-                               ///< of `iterations`, 1000 at least
+  /// Iterations in which the least residual did not fall by 1 %. 0: a tenth of `iterations`, 1000
+  /// at least, for minres, whose residual never grows; any for the others, whose residuals may rise
+  /// for long while the error falls.
+  std::int64_t stagnation = 0;
 };
 
 /// "converged", "iteration_limit", …: the enumerator's name.
