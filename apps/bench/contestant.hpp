@@ -24,6 +24,7 @@ enum class suite {
   spgemm,
   trisolve,
   update,
+  cg,
   io,
   paper_000,
   paper_001,
@@ -31,7 +32,7 @@ enum class suite {
   paper_004
 };
 
-/// Those of products. io, update and paper 000 have contestants of their own; the other papers'
+/// Those of products. io, update, cg and paper 000 have contestants of their own; the other papers'
 /// problems are those of spmv, of paper 001 that of spgemm.
 inline const std::vector<suite> all_suites = {suite::spmv, suite::spmv_t, suite::spmm};
 /// Those whose result is a sparse matrix C, judged by the product of C and x.

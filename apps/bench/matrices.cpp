@@ -278,6 +278,16 @@ sources set_of_triangles(size_class size) {
           {"fem3d:n=80,dof=3"}, {"rgg:scale=22"},    {"circuit:n=20000000"}};
 }
 
+/// Symmetric, positive definite.
+sources set_of_systems(size_class size) {
+  if (size == size_class::small)
+    return {{"poisson2d:n=300"}, {"poisson3d:n=48"}, {"poisson3d27:n=32"}, {"elasticity3d:n=14"}};
+  if (size == size_class::large)
+    return {
+        {"poisson2d:n=4096"}, {"poisson3d:n=256"}, {"poisson3d27:n=160"}, {"elasticity3d:n=80"}};
+  return {{"poisson2d:n=1000"}, {"poisson3d:n=100"}, {"poisson3d27:n=64"}, {"elasticity3d:n=30"}};
+}
+
 sources set_of(suite what, size_class size) {
   switch (what) {
   case suite::trisolve: return set_of_triangles(size);
@@ -288,6 +298,7 @@ sources set_of(suite what, size_class size) {
     return set;
   }
   case suite::update: return set_of_updates(size);
+  case suite::cg: return set_of_systems(size);
   case suite::paper_000: return like_king(size);
   case suite::paper_001: return like_parger(size);
   case suite::paper_003: return like_williams();

@@ -6,6 +6,7 @@
 #include "bench/paper_001.hpp"
 #include "bench/paper_003.hpp"
 #include "bench/paper_004.hpp"
+#include "bench/cg/suite.hpp"
 #include "bench/trisolve.hpp"
 #include "bench/update/suite.hpp"
 
@@ -22,9 +23,12 @@ void run_suite(const rig<S>& r, const host_context& host, const settings& s,
   case suite::spgemm: return run_matrix_suite(r, host, s, sources, peers, out);
   case suite::trisolve: return run_trisolve(r, host, s, sources, peers, out);
   case suite::update: return run_update(r, host, s, sources, peers, out);
+  case suite::cg: return run_cg(r, host, s, sources, peers, out);
   case suite::paper_000: return run_paper_000(r, host, s, sources, out);
   case suite::paper_001: return run_paper_001(r, host, s, sources, peers, out);
-  case suite::paper_003: return run_paper_003(r, host, s, sources, peers, out);
+  case suite::paper_003:
+    run_paper_003(r, host, s, sources, peers, out);
+    return run_figure_8(r, host, s, out);
   case suite::paper_004: return run_paper_004(r, host, s, sources, peers, out);
   default: return run_products(r, host, s, sources, peers, out);
   }

@@ -1,6 +1,7 @@
 // The tour on one engine: the main operations on one matrix, judged by the reference loops.
 #pragma once
 
+#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <numeric>
@@ -18,6 +19,7 @@
 #include <lacuna/op/verify_product.hpp>
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/plan/statistics.hpp>
+#include <lacuna/solver/solve.hpp>
 
 namespace lacuna::app {
 
@@ -47,6 +49,7 @@ public:
     changes();
     if constexpr (S == space::host) reordering();
     vectors();
+    solving();
     return times_;
   }
 
@@ -277,6 +280,32 @@ private:
           return reference::worst_error(
               result, reference::matrix_inf_norm<T, index_t, offset_t>(host_a_.view()));
         });
+  }
+
+  /// A system, where the matrix is one that converges soon; once.
+  void solving() {
+    if (a_.shape().row != a_.shape().col || a_.shape().row == 0) return;
+    const double tolerance = sizeof(T) == 8 ? 1e-6 : 1e-4;
+    solve_options<T, S> how{.stop = {.relative = tolerance, .iterations = 1000, .seconds = 2}};
+    how.throws = false;
+    array<T, S> x(ctx_, a_.shape().col);
+    fill(ctx_, 0, x);
+    const stopwatch watch;
+    const solve_report r = solve(ctx_, a_, z_on_engine_, x, how);
+    const double seconds = watch.seconds();
+    if (!r.converged)
+      return log_.remark(
+          fmt::format("A x = b is no system for a quick {}: {}", r.method, in_words(r.reason)));
+    // The residual by the reference's product, in units of what was asked for.
+    const auto solved = copy_to(host_, x);
+    const auto left = reference::multiply<T, index_t, offset_t>(host_a_.view(), solved.view(),
+                                                                false, -1, 1, view(z_));
+    double square = 0, size = 0;
+    for (const double v : left.value) square += v * v;
+    for (const T v : z_) size += static_cast<double>(v) * static_cast<double>(v);
+    log_.step("A x = b", seconds, 0, std::sqrt(square / size) / (1.1 * tolerance), false);
+    log_.remark(fmt::format("{} with preconditioner {}, {} iterations: {}", r.method,
+                            r.preconditioner, r.iterations, r.choice.front()));
   }
 
   /// Runs once, judges, then runs again for the median time, which is returned: a step may change

@@ -43,6 +43,7 @@
 #include <lacuna/op/operand.hpp>
 #include <lacuna/op/print.hpp>
 #include <lacuna/op/reorder.hpp>
+#include <lacuna/op/scalars.hpp>
 #include <lacuna/op/select.hpp>
 #include <lacuna/op/spgemm.hpp>
 #include <lacuna/op/spgemm_dynamic.hpp>
@@ -66,4 +67,7 @@
 #include <lacuna/solver/chebyshev.hpp>
 #include <lacuna/solver/ilu.hpp>
 #include <lacuna/solver/jacobi.hpp>
+#include <lacuna/solver/krylov.hpp>
+#include <lacuna/solver/preconditioner.hpp>
+#include <lacuna/solver/solve.hpp>
 #include <lacuna/solver/spectral_radius.hpp>

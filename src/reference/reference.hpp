@@ -97,6 +97,9 @@ template <class T, class I, class O> triplets closure(csr_view<const T, I, O> a,
 std::vector<double> incomplete_factors(const triplets& a, bool symmetric);
 /// The least colour that no neighbour before a row has, rows by falling weight.
 std::vector<std::int32_t> colours(const triplets& a, const std::vector<std::uint64_t>& weight);
+/// A^-1 b by Gaussian elimination of the dense matrix, with pivots, in long double. Throws
+/// std::domain_error if a pivot is 0.
+std::vector<double> solve(const triplets& a, const std::vector<double>& b);
 
 template <class T> expected_scalar dot(vector_view<const T> x, vector_view<const T> y);
 template <class T>

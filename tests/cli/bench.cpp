@@ -74,7 +74,7 @@ TEST_F(Bench, SumsTransposesAndProducts) {
 
 TEST_F(Bench, PlainTerminalsGetAscii) {
   for (const std::string suite :
-       {"spmv", "transpose", "spgemm", "update", "paper:000", "paper:001", "paper:003"}) {
+       {"spmv", "transpose", "spgemm", "update", "cg", "paper:000", "paper:001", "paper:003"}) {
     run_settings s;
     s.program = LACUNA_BENCH_PROGRAM;
     s.environment = {"LC_ALL=C"};
@@ -204,6 +204,16 @@ TEST_F(Bench, Paper000) {
   EXPECT_GT(paper["updates"][0]["iterative_dynamic"], 0);
   EXPECT_GT(paper["updates"][0]["streaming"], 0);
   EXPECT_GT(paper["products"][0]["fragmented_gflops"], 0);
+}
+
+TEST_F(Bench, ConjugateGradients) {
+  const auto all = figures({"cg", "--matrices", "poisson2d:n=30,circuit:n=200"});
+  ASSERT_EQ(all["results"].size(), 1u) << "the circuit is no system for cg";
+  EXPECT_GT(named(all["results"][0]["contestants"], "Lacuna")["seconds"], 0);
+  const auto& cg = all["cg"][0];
+  EXPECT_GT(cg["rates"]["Lacuna"]["iterations_per_s"], 0);
+  EXPECT_GT(cg["solutions"][0]["iterations"], 10);
+  EXPECT_EQ(cg["solutions"][0]["right"], true);
 }
 
 TEST_F(Bench, Paper003) {

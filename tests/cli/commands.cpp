@@ -354,9 +354,10 @@ TEST_F(Cli, DemoTakesFilesToo) {
     EXPECT_LE(step["verify_error"], 1) << step;
     if (step["engine"] == "host") steps.push_back(step["step"]);
   }
-  for (const char* each : {"csr → coo", "B = Aᵀ", "y = A x", "y = A x, planned",
-                           "new values in the same plan", "Y = A X, 8 vectors, column-major",
-                           "C = A + Aᵀ", "C = A Aᵀ", "reordered (Cuthill-McKee)", "2-norm"})
+  for (const char* each :
+       {"csr → coo", "B = Aᵀ", "y = A x", "y = A x, planned", "new values in the same plan",
+        "Y = A X, 8 vectors, column-major", "C = A + Aᵀ", "C = A Aᵀ", "reordered (Cuthill-McKee)",
+        "2-norm", "A x = b"})
     EXPECT_EQ(std::count(steps.begin(), steps.end(), each), 1) << each;
 }
 

@@ -38,6 +38,7 @@ TEST_F(Cli, ControlCharactersAreShownEscaped) {
       {"transpose", odd_name, "-o", odd_name},
       {"convert", odd_name, "-o", odd_name},
       {"reorder", odd_name},
+      {"solve", odd_name},
       {"demo", odd_name}};
   for (const auto& arguments : all) {
     SCOPED_TRACE(arguments.front());
@@ -98,6 +99,7 @@ TEST_F(Cli, PlainTerminalsGetAscii) {
       {"spmv", "s.mtx", "--verify"},
       {"multiply", "s.mtx", "s.mtx", "--verify"},
       {"reorder", "s.mtx"},
+      {"solve", "s.mtx", "--verify"},
       {"tune", "--only", "diagonal:n=50", "--quick", "--dry-run", "--device", "host"},
       {"demo", "s.mtx"},
       {"info", "missing-caf\xc3\xa9.mtx"},

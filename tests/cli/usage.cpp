@@ -8,8 +8,8 @@ namespace lacuna::test {
 namespace {
 
 const std::vector<std::string> commands = {
-    "info",    "spy",     "plan",    "spmv", "multiply", "update",     "add", "transpose",
-    "convert", "reorder", "closure", "tune", "demo",     "completion", "man", "help"};
+    "info",    "spy",     "plan",  "spmv", "multiply", "update",     "add", "transpose", "convert",
+    "reorder", "closure", "solve", "tune", "demo",     "completion", "man", "help"};
 
 TEST_F(Cli, AloneItShowsShortHelp) {
   const auto r = run({});

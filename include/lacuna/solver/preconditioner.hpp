@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
+#include <lacuna/core/array.hpp>
 #include <lacuna/core/context.hpp>
-#include <lacuna/format/dense.hpp>
 
 namespace lacuna {
 
@@ -20,10 +20,11 @@ public:
   virtual ~preconditioner() = default;
   /// Rows of M.
   [[nodiscard]] virtual std::int64_t size() const = 0;
-  /// z = M^-1 r; r and z do not overlap. On a device it is queued on ctx's stream, waits for nothing
-  /// and allocates nothing, so that it can be captured in a CUDA graph. One caller at a time: it may
-  /// have scratch of its own.
-  virtual void apply(const context<S>& ctx, vector_view<const T, S> r, vector_view<T, S> z) const = 0;
+  /// z = M^-1 r; r and z do not overlap. On a device it is queued on ctx's stream, waits for
+  /// nothing and allocates nothing, so that it can be captured in a CUDA graph. One caller at a
+  /// time: it may have scratch of its own.
+  virtual void apply(const context<S>& ctx, vector_view<const T, S> r,
+                     vector_view<T, S> z) const = 0;
   /// For reports: "jacobi", "ilu0", "amg".
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual std::size_t bytes() const = 0;
