@@ -23,6 +23,7 @@ enum class suite {
   transpose,
   spgemm,
   update,
+  amg,
   io,
   paper_000,
   paper_001,

@@ -21,6 +21,7 @@ void add_options(CLI::App& cli, settings& s) {
                           {"transpose", suite::transpose},
                           {"spgemm", suite::spgemm},
                           {"update", suite::update},
+                          {"amg", suite::amg},
                           {"io", suite::io},
                           {"paper:000", suite::paper_000},
                           {"paper:001", suite::paper_001},
@@ -29,7 +30,7 @@ void add_options(CLI::App& cli, settings& s) {
                          "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X;\n"
                          "add: C = A + B; add-t: C = A + A^T; transpose: C = A^T;\n"
                          "spgemm: C = A A, or A A^T if A is not square;\n"
-                         "update: batches into a matrix; io: files;\n"
+                         "update: batches into a matrix; amg: solving with multigrid; io: files;\n"
                          "paper:000, :001, :003, :004: the papers' tables beside this machine's")
       ->required()
       ->option_text("SUITE");

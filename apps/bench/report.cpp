@@ -40,6 +40,7 @@ suite_words words_of(suite s) {
   case suite::paper_003: return {"paper:003", "Matam and Kothapalli (2011), rows in CSR and ELL"};
   case suite::paper_004: return {"paper:004", "Lane and Booth (2022), CSR-k"};
   case suite::update: return {"update", "batches into a matrix"};
+  case suite::amg: return {"amg", "A x = b by CG with algebraic multigrid"};
   case suite::paper_000: return {"paper:000", "King et al. (2016), dynamic CSR"};
   case suite::io: break; // has a report of its own
   }

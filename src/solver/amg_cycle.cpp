@@ -70,6 +70,7 @@ private:
     const double centre = 0.5 * rho * (1 + options_.chebyshev_lower),
                  radius = 0.5 * rho * (1 - options_.chebyshev_lower);
     T* const direction = to_write(l.direction).data();
+    const T* before = nullptr;
     double alpha = 1 / centre, beta = 0, last = radius / centre;
     for (int k = 0; k < options_.degree; ++k) {
       if (!from_zero) residual(l, b, x);
@@ -79,10 +80,13 @@ private:
         beta = now * last;
         last = now;
       }
+      // The first direction from 0 is x itself; the last one nobody wants.
+      T* const next = from_zero || k + 1 == options_.degree ? nullptr : direction;
       amg_each(ctx_, l.rows(),
                chebyshev_step<T>{l.scale.data(), from_zero ? b.data() : l.residual.data(),
-                                 static_cast<T>(alpha), static_cast<T>(beta), from_zero, direction,
-                                 x.data()});
+                                 static_cast<T>(alpha), static_cast<T>(beta), from_zero, before,
+                                 next, x.data()});
+      before = from_zero ? x.data() : direction;
       from_zero = false;
     }
   }

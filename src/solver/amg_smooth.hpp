@@ -19,18 +19,19 @@ template <class T> struct jacobi_next {
   T* x;
   LACUNA_BOTH void operator()(std::int64_t i) const { x[i] += scale[i] * r[i]; }
 };
-/// p = beta p + alpha d r; x += p. With beta 0, p is only written; x from 0 is, too.
+/// p' = beta p + alpha d r; x += p'.
 template <class T> struct chebyshev_step {
   const T* scale;
   const T* r;
   T alpha, beta;
-  bool from_zero;
-  T* p;
+  bool from_zero; ///< x is only written
+  const T* p;     ///< null: the first step; may be x
+  T* next;        ///< p'; null: nobody wants it
   T* x;
   LACUNA_BOTH void operator()(std::int64_t i) const {
     T step = alpha * scale[i] * r[i];
-    if (beta != T{0}) step += beta * p[i];
-    p[i] = step;
+    if (p != nullptr) step += beta * p[i];
+    if (next != nullptr) next[i] = step;
     x[i] = from_zero ? step : x[i] + step;
   }
 };
