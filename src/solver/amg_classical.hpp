@@ -87,6 +87,14 @@ struct pmis_settle {
   }
 };
 
+/// The number of coarse rows, -1 of others.
+struct coarse_numbers {
+  const int* coarse;
+  const int* number;
+  int* to;
+  LACUNA_BOTH void operator()(std::int64_t i) const { to[i] = coarse[i] ? number[i] : -1; }
+};
+
 /// Room for the candidates of a row: the coarse rows it depends on, and with `far` those that the
 /// fine rows it depends on depend on.
 struct interpolation_room {
@@ -135,6 +143,7 @@ struct interpolation_candidates {
 /// (extended+i), or their entries count as the coarse rows' (direct); weak ones join the diagonal.
 template <class T> struct interpolation_weights {
   matrix<T> a;
+  const T* diagonals;
   const unsigned char* strong;
   const int* coarse;
   bool far;
@@ -144,6 +153,7 @@ template <class T> struct interpolation_weights {
   T* weights; ///< in the list's places
 
   LACUNA_BOTH int find(const int* rows, int size, int row) const {
+    if (!coarse[row]) return -1; // most are fine: no search
     const int at = place_of(rows, size, row);
     return at < size && rows[at] == row ? at : -1;
   }
@@ -183,9 +193,8 @@ template <class T> struct interpolation_weights {
         w[at] += v;
       } else if (strong[k] && !coarse[j]) {
         // a_jl against j's diagonal alone: others would make weights of the wrong sign.
-        T d{0}, sum{0};
-        for (int l = a.rowptr[j]; l < a.rowptr[j + 1]; ++l)
-          if (a.colind[l] == j) d = a.values[l];
+        const T d = diagonals[j];
+        T sum{0};
         for (int l = a.rowptr[j]; l < a.rowptr[j + 1]; ++l)
           if (a.colind[l] != j && a.values[l] * d < T{0} &&
               (a.colind[l] == i || find(rows, size, a.colind[l]) >= 0))

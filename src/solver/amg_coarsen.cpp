@@ -74,7 +74,6 @@ private:
     array<int, S> flag(ctx_, 1), member(ctx_, nodes), number(ctx_, nodes + 1), first(ctx_, nodes);
     amg_each(ctx_, nodes, set_start{a.rowptr, strong, keys.data()});
     do {
-      clear(flag);
       // Two rounds for each look at the flag: a look costs as much as a round.
       for (int round = 0; round < 2; ++round) {
         amg_each(ctx_, nodes, set_spread{a.rowptr, a.colind, strong, keys.data(), spread.data()});
@@ -179,6 +178,8 @@ private:
     amg_each(ctx_, n, set_members{keys.data(), l_.coarse.data()});
     const std::int64_t found = amg_sums(ctx_, l_.coarse, l_.number);
     if (found == 0 || found == n) return 0;
+    l_.aggregate = array<int, S>(ctx_, n);
+    amg_each(ctx_, n, coarse_numbers{l_.coarse.data(), l_.number.data(), l_.aggregate.data()});
     l_.list_at = array<int, S>(ctx_, n + 1);
     l_.count = array<int, S>(ctx_, n);
     amg_each(ctx_, n, interpolation_room{sp, sc, l_.coarse.data(), far, count.data()});
@@ -186,13 +187,13 @@ private:
     amg_each(ctx_, n,
              interpolation_candidates{sp, sc, l_.coarse.data(), far, l_.list_at.data(),
                                       l_.list.data(), l_.count.data()});
-    array<T, S> weights = interpolation(ctx_, options_, l_);
+    l_.weights = interpolation(ctx_, options_, l_);
     array<unsigned char, S> keep(ctx_, l_.list.size());
     const int most = options_.most_interpolated > 0 ? options_.most_interpolated
                                                     : std::numeric_limits<int>::max();
     amg_each(ctx_, n,
              truncate_weights<T>{most, static_cast<T>(options_.least_interpolated),
-                                 l_.list_at.data(), l_.count.data(), weights.data(), keep.data(),
+                                 l_.list_at.data(), l_.count.data(), l_.weights.data(), keep.data(),
                                  count.data()});
     l_.p = pattern_of(count, found);
     amg_each(ctx_, n,
@@ -206,11 +207,11 @@ public:
   static array<T, S> interpolation(const context<S>& ctx, const amg_options& options,
                                    amg_level<T, S>& l) {
     array<T, S> weights(ctx, l.list.size());
-    amg_each(ctx, l.rows(),
-             interpolation_weights<T>{l.rows_of_a(), l.strong.data(), l.coarse.data(),
-                                      options.interpolation == amg_interpolation::extended,
-                                      l.list_at.data(), l.list.data(), l.count.data(),
-                                      weights.data()});
+    amg_each(
+        ctx, l.rows(),
+        interpolation_weights<T>{l.rows_of_a(), l.diagonal.data(), l.strong.data(), l.coarse.data(),
+                                 options.interpolation == amg_interpolation::extended,
+                                 l.list_at.data(), l.list.data(), l.count.data(), weights.data()});
     return weights;
   }
 
@@ -234,11 +235,13 @@ template <class T, space S>
 void amg_interpolate(const context<S>& ctx, const amg_options& options, amg_level<T, S>& l) {
   const std::int64_t n = l.rows();
   if (options.kind == amg_kind::classical) {
-    const array<T, S> weights = coarsening<T, S>::interpolation(ctx, options, l);
-    return amg_each(ctx, n,
-                    interpolation_values<T>{l.list_at.data(), l.list.data(), l.count.data(),
-                                            weights.data(), l.number.data(), l.p.rowptr().data(),
-                                            l.p.colind().data(), l.p.values().data()});
+    if (l.weights.size() == 0) l.weights = coarsening<T, S>::interpolation(ctx, options, l);
+    amg_each(ctx, n,
+             interpolation_values<T>{l.list_at.data(), l.list.data(), l.count.data(),
+                                     l.weights.data(), l.number.data(), l.p.rowptr().data(),
+                                     l.p.colind().data(), l.p.values().data()});
+    l.weights = {};
+    return;
   }
   array<T, S> factor(ctx, n), filtered(ctx, n);
   const double omega =

@@ -97,6 +97,7 @@ void amg_dense(const context<S>& ctx, std::int64_t n, const T* m, const T* r, T*
   X(pmis_start)                                                                                    \
   X(pmis_pick)                                                                                     \
   X(pmis_settle)                                                                                   \
+  X(coarse_numbers)                                                                                \
   X(interpolation_room) X(interpolation_candidates) X(interpolation_columns) X(colour_round)
 #define LACUNA_FOR_EACH_AMG_VALUED(Y, T)                                                           \
   Y(row_facts, T)                                                                                  \

@@ -51,6 +51,7 @@ template <class T, space S> struct amg_level {
   amg_matrix<T, S> smoothing;              ///< I - omega D^-1 A, of several vectors
   array<int, S> coarse, number;            ///< classical: 1 and its number for coarse rows
   array<int, S> list_at, list, count;      ///< classical: candidates of interpolation
+  array<T, S> weights;                     ///< of the candidates, until P has its values
   operation_info_t transposition, product; ///< for refills
   [[nodiscard]] bool by_pairs() const { return unknowns == 1 && vectors == 1; }
 

@@ -113,10 +113,10 @@ private:
   void make_plan(amg_level<T, S>& l) {
     const amg_stopwatch watch(h_.report.seconds.plans);
     if (h_.options.planned_entries == 0 || l.a.size() < h_.options.planned_entries) return;
-    // 20 iterations of a cycle's five products, and those of the spectral radius.
-    l.op.emplace(
-        ctx_, l.a,
-        plan_hints{.multiplies = 110.0, .value_updates = h_.options.value_updates ? 10.0 : 0.0});
+    // Ten iterations of a cycle's four products, and those of the spectral radius.
+    l.op.emplace(ctx_, l.a,
+                 plan_hints{.multiplies = 40.0 + lanczos_steps,
+                            .value_updates = h_.options.value_updates ? 10.0 : 0.0});
   }
 
   /// Diagonal and spectral radius; whether all values are finite.

@@ -15,7 +15,7 @@ struct description {
   int mode = 40; // SPARSE_FILL_MODE_LOWER, not looked at
   int diag = 50; // SPARSE_DIAG_NON_UNIT, not looked at
 };
-constexpr int success = 0, base_zero = 0, plain = 10, transpose = 11, row_major = 101,
+constexpr int success = 0, base_zero = 0, plain = 10, mkl_transpose = 11, row_major = 101,
               column_major = 102;
 constexpr int interface_lp64 = 0, threading_sequential = 1, threading_gnu = 3;
 
@@ -85,7 +85,7 @@ public:
   ~mkl_product() override { api_.destroy(a_); }
 
   void run() override {
-    const int op = p_.transposed() ? transpose : plain;
+    const int op = p_.transposed() ? mkl_transpose : plain;
     if (p_.what != suite::spmm)
       require(api_.mv(op, T{1}, a_, {}, p_.x.data(), T{0}, p_.y.data()), "mkl_sparse_mv");
     else
@@ -104,7 +104,7 @@ private:
     if (p_.what == suite::spmm)
       (void)api_.mm_hint(a_, plain, {}, order(), static_cast<int>(p_.columns()), expected_calls);
     else
-      (void)api_.mv_hint(a_, p_.transposed() ? transpose : plain, {}, expected_calls);
+      (void)api_.mv_hint(a_, p_.transposed() ? mkl_transpose : plain, {}, expected_calls);
     require(api_.optimize(a_), "mkl_sparse_optimize");
   }
 
@@ -126,14 +126,14 @@ public:
     switch (p_.what) {
     case suite::add:
     case suite::add_t:
-      require(api_.add(p_.what == suite::add ? plain : transpose, a_.get(), T{1}, b_.get(), &c_),
+      require(api_.add(p_.what == suite::add ? plain : mkl_transpose, a_.get(), T{1}, b_.get(), &c_),
               "mkl_sparse_add");
       break;
     case suite::spgemm:
       require(api_.spmm(plain, a_.get(), b_.get(), &c_), "mkl_sparse_spmm");
       require(api_.order(c_), "mkl_sparse_order");
       break;
-    default: require(api_.convert(a_.get(), transpose, &c_), "mkl_sparse_convert_csr");
+    default: require(api_.convert(a_.get(), mkl_transpose, &c_), "mkl_sparse_convert_csr");
     }
   }
   void fetch() override {
