@@ -58,3 +58,5 @@
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/plan/statistics.hpp>
 #include <lacuna/plan/tune.hpp>
+#include <lacuna/solver/amg.hpp>
+#include <lacuna/solver/preconditioner.hpp>

@@ -103,11 +103,15 @@ template <class T, space S> void amg<T, S>::update(const context<S>& ctx, matrix
     detail::require_same_size("amg::update_values", "entries of A", a.size(), "entries as set up",
                               before.size());
   }
-  state_->report.update_seconds = 0;
-  state_->report.seconds = {};
-  const detail::amg_stopwatch watch(state_->report.update_seconds);
-  detail::amg_rebuild<T, S>(ctx, *state_, state_->sorted(ctx, a));
+  const amg_seconds of_set_up = state_->report.seconds;
+  double seconds = 0;
+  {
+    const detail::amg_stopwatch watch(seconds);
+    detail::amg_rebuild<T, S>(ctx, *state_, state_->sorted(ctx, a));
+  }
   fill_report<T, S>(*state_);
+  state_->report.seconds = of_set_up;
+  state_->report.update_seconds = seconds;
 }
 template <class T, space S> void amg<T, S>::update(const context<S>& ctx, owner&& a) {
   owner taken = std::move(a);

@@ -238,12 +238,13 @@ private:
     }
   }
 
-  /// Rows by colours: no two of one colour are neighbours (by A's pattern or its transpose's).
+  /// Rows by colours: no two of one colour are neighbours. A's pattern is symmetric.
   void colour(amg_level<T, S>& l) {
     const std::int64_t n = l.rows();
-    const host_context here;
-    std::vector<int> colours(static_cast<std::size_t>(n), -1);
-    array<int, S> now = copy_to(ctx_, colours), next(ctx_, n), flag(ctx_, 1);
+    const host_context here({1});
+    array<int> found(here, n), rows(here, n);
+    for (int& c : found) c = -1;
+    array<int, S> now = copy_to(ctx_, found), next(ctx_, n), flag(ctx_, 1);
     int left = 1;
     while (n > 0 && left != 0) {
       left = 0;
@@ -255,16 +256,15 @@ private:
       settle<space::host, S>(flag.data());
       copy_bytes(here, &left, flag.data(), sizeof(int), S);
     }
-    const auto found = copy_to(here, now);
+    found = copy_to(here, now);
     int most = 0;
     for (const int c : found) most = std::max(most, c + 1);
     std::vector<std::int64_t> starts(static_cast<std::size_t>(most) + 1, 0);
     for (const int c : found) ++starts[static_cast<std::size_t>(c) + 1];
     for (int c = 0; c < most; ++c) starts[c + 1] += starts[c];
     std::vector<std::int64_t> at(starts);
-    std::vector<int> rows(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i)
-      rows[static_cast<std::size_t>(at[found[i]]++)] = static_cast<int>(i);
+      rows[at[static_cast<std::size_t>(found[i])]++] = static_cast<int>(i);
     l.colours = std::move(starts);
     l.coloured_rows = copy_to(ctx_, rows);
   }
@@ -278,7 +278,21 @@ private:
     for (std::int64_t i = 0; i < n; ++i)
       for (int k = a.rowptr()[i]; k < a.rowptr()[i + 1]; ++k)
         full[static_cast<std::size_t>(i * n + a.colind()[k])] += static_cast<double>(a.values()[k]);
+    // With a diagonal of ones, so that what counts as 0 does not depend on jumps in A.
+    std::vector<double> scale(static_cast<std::size_t>(n), 1.0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double d = std::abs(full[static_cast<std::size_t>(i * n + i)]);
+      if (d > 0) scale[static_cast<std::size_t>(i)] = 1 / std::sqrt(d);
+    }
+    const auto scale_entries = [&] {
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = 0; j < n; ++j)
+          full[static_cast<std::size_t>(i * n + j)] *=
+              scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
+    };
+    scale_entries();
     cpu::dense_inverse(static_cast<int>(n), full, sizeof(T) == 4 ? 1e-6 : 1e-12);
+    scale_entries();
     std::vector<T> by_columns(full.size());
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j < n; ++j)

@@ -37,7 +37,8 @@ enum class amg_smoother {
   jacobi,      ///< weighted by `relaxation` over the spectral radius of D^-1 A
   l1_jacobi,   ///< by sums of rows: never diverges for positive definite A
   chebyshev,   ///< a polynomial of `degree` in D^-1 A; the default
-  gauss_seidel ///< by colours; forwards before, backwards after the coarse correction
+  gauss_seidel ///< by colours; forwards before, backwards after the coarse correction; A's pattern
+               ///< is symmetric
 };
 enum class amg_cycle { v, w, k };
 
@@ -127,7 +128,8 @@ public:
 
   /// New values in the pattern that was set up, which is not checked beyond its sizes: aggregates,
   /// patterns and plans stay, all values are computed anew. If the strong connections are the same
-  /// it leaves the bits of a new set-up. `a` replaces the matrix that is looked at.
+  /// it leaves the bits of a new set-up. `a` replaces the matrix that is looked at. If it throws
+  /// anything but size_mismatch, make the hierarchy anew.
   template <class A> void update_values(const context<S>& ctx, A&& a) {
     give(ctx, std::forward<A>(a),
          [this](const context<S>& c, auto&& m) { update(c, std::forward<decltype(m)>(m)); });
@@ -158,7 +160,9 @@ private:
     const auto view = detail::const_view(a);
     using V = std::remove_cv_t<decltype(view)>;
     detail::require_same_space<S, V>();
-    if constexpr (detail::are_in<S, V>) {
+    constexpr bool is_csr = requires { view.rowptr(); };
+    static_assert(is_csr, "lacuna: amg takes a csr; to_csr converts");
+    if constexpr (detail::are_in<S, V> && is_csr) {
       if constexpr (std::is_same_v<A, owner>)
         f(ctx, std::move(a));
       else if constexpr (std::is_same_v<V, matrix_view>)
