@@ -110,7 +110,7 @@ struct interpolation_room {
       if (coarse[j])
         ++sum;
       else if (far)
-        sum += rowptr[j + 1] - rowptr[j];
+        for (int l = rowptr[j]; l < rowptr[j + 1]; ++l) sum += coarse[colind[l]];
     }
     room[i] = coarse[i] ? 1 : sum;
   }
