@@ -25,6 +25,7 @@ enum class suite {
   trisolve,
   update,
   cg,
+  amg,
   io,
   paper_000,
   paper_001,

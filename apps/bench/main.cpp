@@ -12,28 +12,30 @@ using bench::settings;
 
 void add_options(CLI::App& cli, settings& s) {
   using bench::precision, bench::size_class, bench::suite;
-  app::add_choice<suite>(
-      cli, "suite", s.what,
-      {{"spmv", suite::spmv},
-       {"spmv-t", suite::spmv_t},
-       {"spmm", suite::spmm},
-       {"add", suite::add},
-       {"add-t", suite::add_t},
-       {"transpose", suite::transpose},
-       {"spgemm", suite::spgemm},
-       {"trisolve", suite::trisolve},
-       {"update", suite::update},
-       {"cg", suite::cg},
-       {"io", suite::io},
-       {"paper:000", suite::paper_000},
-       {"paper:001", suite::paper_001},
-       {"paper:003", suite::paper_003},
-       {"paper:004", suite::paper_004}},
-      "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X;\n"
-      "add: C = A + B; add-t: C = A + A^T; transpose: C = A^T;\n"
-      "spgemm: C = A A, or A A^T if A is not square;\n"
-      "update: batches into a matrix; cg: iterations of conjugate gradients; io: files;\n"
-      "paper:000, :001, :003, :004: the papers' tables beside this machine's")
+  app::add_choice<suite>(cli, "suite", s.what,
+                         {{"spmv", suite::spmv},
+                          {"spmv-t", suite::spmv_t},
+                          {"spmm", suite::spmm},
+                          {"add", suite::add},
+                          {"add-t", suite::add_t},
+                          {"transpose", suite::transpose},
+                          {"spgemm", suite::spgemm},
+                          {"trisolve", suite::trisolve},
+                          {"update", suite::update},
+                          {"cg", suite::cg},
+                          {"amg", suite::amg},
+                          {"io", suite::io},
+                          {"paper:000", suite::paper_000},
+                          {"paper:001", suite::paper_001},
+                          {"paper:003", suite::paper_003},
+                          {"paper:004", suite::paper_004}},
+                         "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X;\n"
+                         "add: C = A + B; add-t: C = A + A^T; transpose: C = A^T;\n"
+                         "spgemm: C = A A, or A A^T if A is not square;\n"
+                         "trisolve: y = inv(L) x, L on the pattern of A's lower triangle;\n"
+                         "update: batches into a matrix; cg: iterations of conjugate gradients;\n"
+                         "amg: solving with multigrid; io: files;\n"
+                         "paper:000, :001, :003, :004: the papers' tables beside this machine's")
       ->required()
       ->option_text("SUITE");
   app::add_device_option(cli, s.device);

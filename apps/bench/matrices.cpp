@@ -288,6 +288,25 @@ sources set_of_systems(size_class size) {
   return {{"poisson2d:n=1000"}, {"poisson3d:n=100"}, {"poisson3d27:n=64"}, {"elasticity3d:n=30"}};
 }
 
+/// Table V's largest of King et al. (2016) and what AMGX was measured on, and harder problems.
+sources set_of_multigrid(size_class size) {
+  if (size == size_class::small)
+    return {{"poisson2d:n=256"}, {"poisson3d:n=32"}, {"poisson3d27:n=24"}, {"anisotropic:n=256"}};
+  if (size == size_class::large)
+    return {{"poisson2d:n=1024"},
+            {"poisson3d:n=64"},
+            {"poisson3d:n=128"},
+            {"poisson3d27:n=128"},
+            {"poisson3d:n=256"},
+            {"anisotropic:n=1024"},
+            {"variable:n=128,dim=3,contrast=1e6"}};
+  return {{"poisson2d:n=1024"},
+          {"poisson3d:n=64"},
+          {"poisson3d27:n=64"},
+          {"anisotropic:n=512"},
+          {"variable:n=64,dim=3,contrast=1e6"}};
+}
+
 sources set_of(suite what, size_class size) {
   switch (what) {
   case suite::trisolve: return set_of_triangles(size);
@@ -299,6 +318,7 @@ sources set_of(suite what, size_class size) {
   }
   case suite::update: return set_of_updates(size);
   case suite::cg: return set_of_systems(size);
+  case suite::amg: return set_of_multigrid(size);
   case suite::paper_000: return like_king(size);
   case suite::paper_001: return like_parger(size);
   case suite::paper_003: return like_williams();

@@ -42,6 +42,7 @@ suite_words words_of(suite s) {
   case suite::paper_004: return {"paper:004", "Lane and Booth (2022), CSR-k"};
   case suite::update: return {"update", "batches into a matrix"};
   case suite::cg: return {"cg", "an iteration of conjugate gradients"};
+  case suite::amg: return {"amg", "A x = b by CG with algebraic multigrid"};
   case suite::paper_000: return {"paper:000", "King et al. (2016), dynamic CSR"};
   case suite::io: break; // has a report of its own
   }

@@ -1,6 +1,7 @@
 // Which suite runs, wherever it runs.
 #pragma once
 
+#include "bench/amg.hpp"
 #include "bench/matrix_suite.hpp"
 #include "bench/paper_000.hpp"
 #include "bench/paper_001.hpp"
@@ -15,7 +16,7 @@ namespace lacuna::bench {
 template <space S>
 void run_suite(const rig<S>& r, const host_context& host, const settings& s,
                const std::vector<matrix_source>& sources, const peer_lists<S>& peers, report& out) {
-  if (!changes_matrix(s.what)) introduce(s, peers, out);
+  if (!changes_matrix(s.what) && s.what != suite::amg) introduce(s, peers, out);
   switch (s.what) {
   case suite::add:
   case suite::add_t:
@@ -24,7 +25,10 @@ void run_suite(const rig<S>& r, const host_context& host, const settings& s,
   case suite::trisolve: return run_trisolve(r, host, s, sources, peers, out);
   case suite::update: return run_update(r, host, s, sources, peers, out);
   case suite::cg: return run_cg(r, host, s, sources, peers, out);
-  case suite::paper_000: return run_paper_000(r, host, s, sources, out);
+  case suite::amg: return run_amg(r, host, s, sources, out);
+  case suite::paper_000:
+    run_paper_000(r, host, s, sources, out);
+    return run_king_amg(r, host, S == space::device || s.size != size_class::automatic, out);
   case suite::paper_001: return run_paper_001(r, host, s, sources, peers, out);
   case suite::paper_003:
     run_paper_003(r, host, s, sources, peers, out);

@@ -63,6 +63,7 @@
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/plan/statistics.hpp>
 #include <lacuna/plan/tune.hpp>
+#include <lacuna/solver/amg.hpp>
 #include <lacuna/solver/block_jacobi.hpp>
 #include <lacuna/solver/chebyshev.hpp>
 #include <lacuna/solver/ilu.hpp>

@@ -236,8 +236,8 @@ planned_operator<T, I, O, S>::~planned_operator() = default;
 template <class T, class I, class O, space S>
 void planned_operator<T, I, O, S>::multiply_stored(bool transposed, double alpha,
                                                    dense_view<const T, S> x, double beta,
-                                                   dense_view<const T, S> z,
-                                                   dense_view<T, S> y) const {
+                                                   dense_view<const T, S> z, dense_view<T, S> y,
+                                                   const context<S>* other) const {
   const char* const name = transposed ? "multiply_transposed" : "multiply";
   const auto [rows, cols] = shape();
   detail::require_same_size(name, "x", x.shape().row, "columns of the operator",
@@ -248,11 +248,12 @@ void planned_operator<T, I, O, S>::multiply_stored(bool transposed, double alpha
   detail::require_apart<T>(name, "x", x.data(), x.extent(), "y", y.data(), y.extent());
   const T a = static_cast<T>(alpha), b = static_cast<T>(beta);
   const state& s = *state_;
-  if (!transposed) return s.stored->multiply(s.ctx, a, x, b, z, y);
-  if (s.transposed) return s.transposed->multiply(s.ctx, a, x, b, z, y);
+  const context<S>& ctx = other == nullptr ? s.ctx : *other;
+  if (!transposed) return s.stored->multiply(ctx, a, x, b, z, y);
+  if (s.transposed) return s.transposed->multiply(ctx, a, x, b, z, y);
   if (const auto* const m = s.stored->dynamic())
-    return lacuna::multiply(s.ctx, scaled(alpha, lacuna::transposed(*m)), x, scaled(beta, z), y);
-  lacuna::multiply(s.ctx, scaled(alpha, lacuna::transposed(s.a)), x, scaled(beta, z), y);
+    return lacuna::multiply(ctx, scaled(alpha, lacuna::transposed(*m)), x, scaled(beta, z), y);
+  lacuna::multiply(ctx, scaled(alpha, lacuna::transposed(s.a)), x, scaled(beta, z), y);
 }
 
 template <class T, class I, class O, space S>

@@ -75,6 +75,12 @@ public:
   template <class X, class Y> void multiply(double alpha, const X& x, double beta, Y&& y) const {
     multiply_stored(false, alpha, in(x), beta, in(y), out(std::forward<Y>(y)));
   }
+  /// y = alpha A x + beta z, on another context of the plan's device: a stream that is captured.
+  template <class X, class Z, class Y>
+  void multiply(const context<S>& ctx, double alpha, const X& x, double beta, const Z& z,
+                Y&& y) const {
+    multiply_stored(false, alpha, in(x), beta, in(z), out(std::forward<Y>(y)), &ctx);
+  }
   /// y = A^T x. Not announced by transposed_multiplies: by way of A's CSR arrays.
   template <class X, class Y> void multiply_transposed(const X& x, Y&& y) const {
     multiply_stored(true, 1, in(x), 0, in(x), out(std::forward<Y>(y)));
@@ -148,9 +154,10 @@ private:
   template <class Y> static auto out(Y&& y) {
     return checked(detail::as_columns(detail::mutable_view(std::forward<Y>(y))));
   }
-  /// Checks sizes, and multiplies with what is stored.
+  /// Checks sizes, and multiplies with what is stored; without ctx on the plan's own.
   void multiply_stored(bool transposed, double alpha, dense_view<const T, S> x, double beta,
-                       dense_view<const T, S> z, dense_view<T, S> y) const;
+                       dense_view<const T, S> z, dense_view<T, S> y,
+                       const context<S>* ctx = nullptr) const;
   void update(csr_view<const T, I, O, S> from);
   void update(csr<T, I, O, S>&& from);
 
