@@ -57,7 +57,8 @@ public:
   /// A is a csr. Throws what jacobi and estimate_spectral_radius throw, and bad_input if degree,
   /// lower_fraction or radius make no sense. Waits for the device.
   template <class A>
-  chebyshev(const context<S>& ctx, const A& a, const chebyshev_options& options = {}) {
+  chebyshev(const context<S>& ctx, A&& a, const chebyshev_options& options = {}) {
+    detail::require_named<A>();
     require(options);
     options_ = options;
     const auto view = view_of(a);
@@ -70,7 +71,8 @@ public:
   /// Looks at `a` from now on; its spectral radius is estimated again unless options.radius gave
   /// it. Throws as the constructor, size_mismatch if the number of entries differs; then nothing
   /// has changed.
-  template <class A> void update_values(const context<S>& ctx, const A& a) {
+  template <class A> void update_values(const context<S>& ctx, A&& a) {
+    detail::require_named<A>();
     const auto view = view_of(a);
     detail::require_same_size("chebyshev: update_values", "rows of A", size_of(view), "rows before",
                               size());
