@@ -38,8 +38,9 @@ template <class T, space S> struct minres_method {
     x_by_w_old,
     unit,
     norm,
+    reach,
     size, ///< the largest a1: what rounding is measured by
-    tiny,
+    tiny, ///< |A r| / |A| |r| of 1e-9 (float: 1e-5): x would only grow
     slots
   };
   using view = dense_view<T, S>;
@@ -63,7 +64,7 @@ template <class T, space S> struct minres_method {
          step::divide(one, square, square), step::square_root(gamma, square),
          step::copy(gamma_old, one), step::copy(eta, gamma), step::copy(cosine, one),
          step::copy(cosine_old, one), step::divide(unit, rule_slot::norm, gamma),
-         step::power_of_two(tiny, sizeof(T) == 8 ? -50 : -21)});
+         step::power_of_two(tiny, sizeof(T) == 8 ? -30 : -17)});
   }
 
   void iterate_once() {
@@ -77,9 +78,11 @@ template <class T, space S> struct minres_method {
         step::halt_unless_positive(square, indefinite, none), step::square_root(gamma_new, square),
         step::multiply(a0, cosine, delta), step::multiply(t, cosine_old, sine),
         step::multiply(t, t, gamma), step::subtract(a0, a0, t), step::multiply(a1, a0, a0),
-        step::add(a1, a1, square), step::square_root(a1, a1),
-        // What is left of a direction is rounding: A is singular on it.
-        step::larger(size, size, a1), step::multiply(t, size, tiny), step::subtract(t, a1, t),
+        step::multiply(reach, cosine, gamma_new), step::multiply(reach, reach, reach),
+        step::add(reach, reach, a1), step::square_root(reach, reach), step::add(a1, a1, square),
+        step::square_root(a1, a1),
+        // |A r| over |r|: the residual before this step is what A does not reach.
+        step::larger(size, size, a1), step::multiply(t, size, tiny), step::subtract(t, reach, t),
         step::halt_unless_positive(t, breakdown_pivot, breakdown_pivot),
         step::multiply(a2, sine, delta), step::multiply(t, cosine_old, cosine),
         step::multiply(t, t, gamma), step::add(a2, a2, t), step::multiply(a3, sine_old, gamma),
@@ -91,7 +94,7 @@ template <class T, space S> struct minres_method {
         step::multiply(x_by_w_old, tau, by_w_old), step::copy(gamma_old, gamma),
         step::copy(gamma, gamma_new), step::multiply(norm, eta, eta), step::square_root(norm, norm),
         step::multiply(norm, norm, unit), step::stop_test(norm),
-        // The directions are all there are, and the residual is what A does not reach.
+        // The directions are all there are.
         step::multiply(t, size, tiny), step::subtract(t, gamma, t),
         step::end_unless_positive(t, breakdown_pivot)};
     const std::vector<linear_combination<T, S>> next_v = {

@@ -65,12 +65,20 @@ solve_report solve_as_is(const context<S>& ctx, csr_view<const T, I, O, S> a,
   const double prepared = clock.seconds();
 
   krylov_options<T, S> how{options.stop, m, options.restart, options.watch};
+  // On a singular matrix CG may leave an x that is worse than what it began with.
+  array<T, S> guess;
+  if (options.method == "auto" && successor(choice.method, stop_reason::indefinite)) {
+    guess = array<T, S>(ctx, x.extent());
+    copy_bytes(ctx, guess.data(), x.data(), guess.bytes(), S);
+  }
   solve_report report = solve_krylov<T, S>(choice.method, ctx, *op, b, x, how);
   const auto next = successor(choice.method, report.reason);
   if (options.method == "auto" && !report.converged && next) {
     choice.reasons.push_back(std::string(name_of(choice.method)) + " stopped, as " +
                              in_words(report.reason) + "; " + name_of(*next) + " went on");
     if (how.stop.seconds > 0) how.stop.seconds = std::max(how.stop.seconds - clock.seconds(), 1e-9);
+    if (!guess.empty() && !(report.relative_residual <= report.history.front()))
+      copy_bytes(ctx, x.data(), guess.data(), guess.bytes(), S);
     const bool keep = report.reason != stop_reason::indefinite || options.preconditioner != "auto";
     if (!keep && !options.with) how.preconditioner = nullptr;
     const solve_report before = std::move(report);
