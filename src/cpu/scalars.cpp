@@ -230,24 +230,13 @@ void run_scalars(const host_context&, const scalar_block& s, const scalar_progra
   }
 }
 
-template <class T>
-void times_elements(const host_context& ctx, vector_view<const T> d, vector_view<const T> x,
-                    vector_view<T> y) {
-  for_each_range(ctx, y.size(), scalars_grain, [=](std::int64_t begin, std::int64_t end) {
-#pragma omp simd
-    for (std::int64_t i = begin; i < end; ++i) y.data()[i] = d.data()[i] * x.data()[i];
-  });
-}
-
 #define LACUNA_INSTANTIATE(T)                                                                      \
   template void dots(const host_context&, const scalar_block&, const dots_arguments<T>&,           \
                      const scalar_program&);                                                       \
   template void combine(const host_context&, const scalar_block&, const combine_arguments<T>&,     \
                         const scalar_program&);                                                    \
   template void project(const host_context&, const basis_arguments<T>&, const scalar_block&);      \
-  template void expand(const host_context&, const basis_arguments<T>&, const scalar_block&);       \
-  template void times_elements(const host_context&, vector_view<const T>, vector_view<const T>,    \
-                               vector_view<T>);
+  template void expand(const host_context&, const basis_arguments<T>&, const scalar_block&);
 LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::cpu

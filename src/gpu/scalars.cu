@@ -355,26 +355,13 @@ void run_scalars(const device_context& ctx, const scalar_block& s, const scalar_
   check_launch("run_scalars");
 }
 
-template <class T>
-void times_elements(const device_context& ctx, vector_view<const T, space::device> d,
-                    vector_view<const T, space::device> x, vector_view<T, space::device> y) {
-  const device_guard guard(ctx.device());
-  for_each(ctx, y.size(), "times_elements",
-           [d = d.data(), x = x.data(), y = y.data()] __device__(std::int64_t i) {
-             y[i] = d[i] * x[i];
-           });
-}
-
 #define LACUNA_INSTANTIATE(T)                                                                      \
   template void dots<T>(const device_context&, const scalar_block&, const dots_arguments<T>&,      \
                         const scalar_program&);                                                    \
   template void combine<T>(const device_context&, const scalar_block&,                             \
                            const combine_arguments<T>&, const scalar_program&);                    \
   template void project<T>(const device_context&, const basis_arguments<T>&, const scalar_block&); \
-  template void expand<T>(const device_context&, const basis_arguments<T>&, const scalar_block&);  \
-  template void times_elements<T>(const device_context&, vector_view<const T, space::device>,      \
-                                  vector_view<const T, space::device>,                             \
-                                  vector_view<T, space::device>);
+  template void expand<T>(const device_context&, const basis_arguments<T>&, const scalar_block&);
 LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

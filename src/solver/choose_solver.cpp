@@ -14,6 +14,8 @@ constexpr krylov_method all_methods[] = {krylov_method::cg, krylov_method::flexi
 
 /// GMRES keeps its directions: beyond this many rows that memory is better spent otherwise.
 constexpr std::int64_t most_gmres_rows = 4'000'000;
+/// Below it CG alone is as fast as making a hierarchy.
+constexpr std::int64_t least_amg_rows = 5'000;
 
 krylov_method pick_method(const system_features& a, bool linear, bool symmetric,
                           std::vector<std::string>& why) {
@@ -61,7 +63,17 @@ std::string pick_preconditioner(const system_features& a, krylov_method method,
                               a.negative_diagonals, name_of(method)));
     return "none";
   }
-  why.emplace_back("jacobi: the diagonal has no zeros");
+  if (!a.symmetric()) {
+    why.emplace_back("ilu0: the diagonal has no zeros");
+    return "ilu0";
+  }
+  if (a.rows >= least_amg_rows && a.dominant_rows >= a.rows / 2) {
+    why.push_back(fmt::format("amg: {} of {} rows are diagonally dominant, as a Laplacian's are",
+                              a.dominant_rows, a.rows));
+    return "amg";
+  }
+  why.emplace_back(a.rows < least_amg_rows ? "jacobi: few rows, and no zeros on the diagonal"
+                                           : "jacobi: the diagonal has no zeros");
   return "jacobi";
 }
 

@@ -10,7 +10,11 @@
 
 namespace lacuna {
 
-std::vector<std::string> solver_preconditioners() { return {"auto", "none", "jacobi"}; }
+std::vector<std::string> solver_preconditioners() {
+  std::vector<std::string> names = {"auto"};
+  for (const char* const name : solving::preconditioner_names) names.emplace_back(name);
+  return names;
+}
 
 namespace detail {
 namespace {
@@ -27,6 +31,21 @@ std::optional<krylov_method> successor(krylov_method first, stop_reason why) {
        why == stop_reason::breakdown_pivot))
     return krylov_method::gmres;
   return std::nullopt;
+}
+
+/// Where the choice was ours, a preconditioner that A has none of gives way to Jacobi's.
+template <class T, class I, class O, space S>
+preconditioner_ptr<T, S> make_or_give_way(const context<S>& ctx, csr_view<const T, I, O, S> a,
+                                          const solve_options<T, S>& options,
+                                          solver_choice& choice) {
+  try {
+    return solving::make_preconditioner<T, I, O, S>(ctx, choice.preconditioner, a);
+  } catch (const bad_input& e) {
+    if (options.preconditioner != "auto" || choice.preconditioner == "jacobi") throw;
+    choice.reasons.push_back(std::string(e.what()) + ", so jacobi instead");
+    choice.preconditioner = "jacobi";
+    return solving::make_preconditioner<T, I, O, S>(ctx, choice.preconditioner, a);
+  }
 }
 
 template <class T, class I, class O, space S>
@@ -47,8 +66,7 @@ solve_report solve_as_is(const context<S>& ctx, csr_view<const T, I, O, S> a,
   if (m)
     choice.reasons.back() = m->name() + " was given";
   else
-    m = solving::make_preconditioner<T, I, O, S>(ctx, choice.preconditioner, a,
-                                                 std::as_const(diagonal).view());
+    m = make_or_give_way<T, I, O, S>(ctx, a, options, choice);
 
   std::optional<planned_operator<T, I, O, S>> planned;
   std::optional<async_operator<T, I, O, S>> later;
@@ -92,6 +110,7 @@ solve_report solve_as_is(const context<S>& ctx, csr_view<const T, I, O, S> a,
   }
   if (later) report.storage = later->format();
   report.choice = std::move(choice.reasons);
+  solving::report_levels(m.get(), report);
   report.setup_seconds += prepared;
   report.solve_seconds = clock.seconds() - report.setup_seconds;
   return report;

@@ -211,10 +211,6 @@ LACUNA_EXPORT void expand(const host_context& ctx, const basis_arguments<T>& a,
                           const scalar_block& s);
 LACUNA_EXPORT void run_scalars(const host_context& ctx, const scalar_block& s,
                                const scalar_program& program);
-/// y = d .* x.
-template <class T>
-LACUNA_EXPORT void times_elements(const host_context& ctx, vector_view<const T> d,
-                                  vector_view<const T> x, vector_view<T> y);
 } // namespace detail::cpu
 namespace detail::gpu {
 template <class T>
@@ -231,10 +227,6 @@ LACUNA_GPU_EXPORT void expand(const device_context& ctx, const basis_arguments<T
                               const scalar_block& s);
 LACUNA_GPU_EXPORT void run_scalars(const device_context& ctx, const scalar_block& s,
                                    const scalar_program& program);
-template <class T>
-LACUNA_GPU_EXPORT void
-times_elements(const device_context& ctx, vector_view<const T, space::device> d,
-               vector_view<const T, space::device> x, vector_view<T, space::device> y);
 } // namespace detail::gpu
 
 /// Owner of `slots` numbers for each of `columns` columns, and of what sums need. New slots are 0.
