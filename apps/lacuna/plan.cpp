@@ -212,7 +212,7 @@ void add_plan(CLI::App& cli, const options& o, action& chosen) {
                     "the matrix will change without the plan being told: only csr follows");
   command
       ->add_option("--updates", s->updates,
-                   "batches that will insert or erase entries: dynamic_csr takes them; default: 0")
+                   "batches that insert or erase entries: dynamic_csr takes them; default: 0")
       ->check(products)
       ->option_text("N");
   add_format(*command, s->format);
