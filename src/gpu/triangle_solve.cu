@@ -227,7 +227,8 @@ __global__ void __launch_bounds__(narrow_threads)
 #pragma unroll
         for (int j = 0; j < width; ++j) {
           const T value = r.solved(t, j);
-          ring[(r.slot % ring_slots) * width + j] = value;
+          // Of a level wider than the ring only the end: no two of its rows share a place.
+          if (r.slot >= end - ring_slots) ring[(r.slot % ring_slots) * width + j] = value;
           publish(by_slot + std::int64_t{r.slot} * width + j, value);
           r.write(t, j, group * width, value);
         }

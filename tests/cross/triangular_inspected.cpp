@@ -200,7 +200,7 @@ TEST(TriangularLevels, AreCutByCost) {
   level_statistics narrow{1'000'000, 1'000'000, 1'000'000, 1},
       wide{1'000'000, 3'000'000, 10, 200'000};
   EXPECT_EQ(detail::choose_triangular_schedule(narrow, 2), triangular_schedule::serial);
-  EXPECT_EQ(detail::choose_triangular_schedule(wide, 2), triangular_schedule::levels);
+  EXPECT_EQ(detail::choose_triangular_schedule(wide, 16), triangular_schedule::levels);
   EXPECT_EQ(detail::choose_triangular_schedule(wide, 1), triangular_schedule::serial);
 }
 
