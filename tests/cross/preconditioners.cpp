@@ -47,11 +47,11 @@ triplets symmetric_matrix(std::int64_t n, bool twice = false) {
 
 template <class C> class Preconditioners : public engine_test<C> {
 protected:
-  using T = typename C::value;
+  using V = typename C::value;
 
-  template <class M> static std::vector<T> apply(const M& m, const std::vector<T>& r) {
+  template <class M> static std::vector<V> apply(const M& m, const std::vector<V>& r) {
     const auto in = C::put(r);
-    auto out = C::put(all_nan<T>(static_cast<std::int64_t>(r.size())));
+    auto out = C::put(all_nan<V>(static_cast<std::int64_t>(r.size())));
     m.apply(C::context(), in.view(), out.view());
     return host_vector(out);
   }
@@ -59,7 +59,7 @@ protected:
   template <class M> static void expect_symmetric(const M& m) {
     EXPECT_TRUE(m.is_symmetric());
     for (std::uint64_t seed = 1; seed < 4; ++seed) {
-      const auto x = random_vector<T>(m.size(), seed), y = random_vector<T>(m.size(), seed + 9);
+      const auto x = random_vector<V>(m.size(), seed), y = random_vector<V>(m.size(), seed + 9);
       const auto mx = apply(m, x), my = apply(m, y);
       long double left = 0, right = 0, magnitude = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -67,7 +67,7 @@ protected:
         right += static_cast<long double>(my[i]) * x[i];
         magnitude += std::abs(static_cast<long double>(mx[i]) * y[i]);
       }
-      EXPECT_LE(std::abs(left - right), 20 * std::numeric_limits<T>::epsilon() * magnitude);
+      EXPECT_LE(std::abs(left - right), 20 * std::numeric_limits<V>::epsilon() * magnitude);
     }
   }
   template <class F> static void expect_message(const std::string& part, F call) {
@@ -78,13 +78,13 @@ protected:
       EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
     }
   }
-  static void expect_near(const std::vector<T>& got, const wide_vector& want, double ulps) {
+  static void expect_near(const std::vector<V>& got, const wide_vector& want, double ulps) {
     long double largest = 0, worst = 0;
     for (std::size_t i = 0; i < want.size(); ++i) {
       largest = std::max(largest, std::abs(want[i]));
       worst = std::max(worst, std::abs(want[i] - got[i]));
     }
-    EXPECT_LE(worst, ulps * std::numeric_limits<T>::epsilon() * largest);
+    EXPECT_LE(worst, ulps * std::numeric_limits<V>::epsilon() * largest);
   }
 };
 TYPED_TEST_SUITE(Preconditioners, few_configs, config_name);
