@@ -1,5 +1,6 @@
 #include <lacuna/solver/solve.hpp>
 
+#include <cmath>
 #include <optional>
 
 #include <lacuna/op/reorder.hpp>
@@ -83,13 +84,26 @@ solve_report solve_as_is(const context<S>& ctx, csr_view<const T, I, O, S> a,
   const double prepared = clock.seconds();
 
   krylov_options<T, S> how{options.stop, m, options.restart, options.watch};
-  // On a singular matrix CG may leave an x that is worse than what it began with.
+  const bool may_give_way = !options.with && options.preconditioner == "auto" &&
+                            choice.preconditioner != "none" && choice.preconditioner != "jacobi";
+  // On a singular matrix CG may leave an x that is worse than what it began with, and incomplete
+  // factors may overflow.
   array<T, S> guess;
-  if (options.method == "auto" && successor(choice.method, stop_reason::indefinite)) {
+  if (may_give_way ||
+      (options.method == "auto" && successor(choice.method, stop_reason::indefinite))) {
     guess = array<T, S>(ctx, x.extent());
     copy_bytes(ctx, guess.data(), x.data(), guess.bytes(), S);
   }
   solve_report report = solve_krylov<T, S>(choice.method, ctx, *op, b, x, how);
+  if (may_give_way && report.reason == stop_reason::nan && !report.history.empty() &&
+      std::isfinite(report.history.front())) {
+    choice.reasons.push_back(choice.preconditioner +
+                             " led to numbers that are not finite, so jacobi instead");
+    m = solving::make_preconditioner<T, I, O, S>(ctx, "jacobi", a);
+    how.preconditioner = m;
+    copy_bytes(ctx, x.data(), guess.data(), guess.bytes(), S);
+    report = solve_krylov<T, S>(choice.method, ctx, *op, b, x, how);
+  }
   const auto next = successor(choice.method, report.reason);
   if (options.method == "auto" && !report.converged && next) {
     choice.reasons.push_back(std::string(name_of(choice.method)) + " stopped, as " +
