@@ -27,14 +27,14 @@ public:
     residual(l, b, x);
     const level& next = h_.levels[k + 1];
     const out coarse_b = to_write(next.b), coarse_x = to_write(next.x);
-    multiply(ctx_, l.r.view(), l.residual.view(), coarse_b);
+    multiply(ctx_, l.with_r, l.r.view(), l.residual.view(), coarse_b);
     if (k + 2 == h_.levels.size() || options_.cycle == amg_cycle::v)
       visit(k + 1, coarse_b, coarse_x);
     else if (options_.cycle == amg_cycle::w)
       twice(k + 1, coarse_b, coarse_x);
     else
       krylov(k + 1, coarse_b, coarse_x);
-    multiply(ctx_, l.p.view(), in(coarse_x), scaled(1.0, in(x)), x);
+    multiply(ctx_, l.with_p, l.p.view(), in(coarse_x), scaled(1.0, in(x)), x);
     smooth(l, b, x, options_.post_sweeps, true, false);
   }
 

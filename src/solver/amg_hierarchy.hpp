@@ -53,6 +53,8 @@ template <class T, space S> struct amg_level {
   array<int, S> list_at, list, count;      ///< classical: candidates of interpolation
   array<T, S> weights;                     ///< of the candidates, until P has its values
   operation_info_t transposition, product; ///< for refills
+  /// For products with A where it has no plan, P and R on a device, which need no scratch then.
+  operation_info_t with_a, with_p, with_r;
   [[nodiscard]] bool by_pairs() const { return unknowns == 1 && vectors == 1; }
 
   // Smoothing.
@@ -94,7 +96,7 @@ void amg_multiply(const context<S>& ctx, const amg_level<T, S>& l, double alpha,
   if (l.op)
     l.op->multiply(ctx, alpha, x, beta, z, y);
   else
-    multiply(ctx, scaled(alpha, l.a), x, scaled(beta, z), y);
+    multiply(ctx, l.with_a, scaled(alpha, l.a), x, scaled(beta, z), y);
 }
 
 // amg_setup.cpp

@@ -110,9 +110,21 @@ private:
     l.near = copy_to(ctx_, near);
   }
 
+  /// What a device's products with a matrix are to know; nothing on a host.
+  operation_info_t known_of(amg_view<T, S> a) const {
+    if constexpr (S == space::host)
+      return {};
+    else
+      return multiply_inspect(ctx_, a, vector_view<const T, S>(nullptr, a.shape().col),
+                              vector_view<const T, S>(nullptr, a.shape().row));
+  }
+
   void make_plan(amg_level<T, S>& l) {
     const amg_stopwatch watch(h_.report.seconds.plans);
-    if (h_.options.planned_entries == 0 || l.a.size() < h_.options.planned_entries) return;
+    if (h_.options.planned_entries == 0 || l.a.size() < h_.options.planned_entries) {
+      l.with_a = known_of(l.a);
+      return;
+    }
     // Ten iterations of a cycle's four products, and those of the spectral radius.
     l.op.emplace(ctx_, l.a,
                  plan_hints{.multiplies = 40.0 + lanczos_steps,
@@ -194,6 +206,11 @@ private:
     {
       const amg_stopwatch watch(h_.report.seconds.transposition);
       l.r = transpose(ctx_, l.p);
+    }
+    {
+      const amg_stopwatch watch(h_.report.seconds.plans);
+      l.with_p = known_of(std::as_const(l.p).view());
+      l.with_r = known_of(std::as_const(l.r).view());
     }
     const amg_stopwatch watch(h_.report.seconds.galerkin);
     amg_matrix<T, S> product = galerkin(ctx_, l.r, l.a, l.p);
@@ -291,7 +308,10 @@ private:
               scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
     };
     scale_entries();
-    cpu::dense_inverse(static_cast<int>(n), full, sizeof(T) == 4 ? 1e-6 : 1e-12);
+    // What rounding leaves of a pivot that is 0 grows with the rows.
+    const double rounding = 4 * static_cast<double>(n) * std::numeric_limits<T>::epsilon();
+    cpu::dense_inverse(static_cast<int>(n), full,
+                       std::max(sizeof(T) == 4 ? 1e-6 : 1e-12, rounding));
     scale_entries();
     std::vector<T> by_columns(full.size());
     for (std::int64_t i = 0; i < n; ++i)

@@ -33,12 +33,13 @@ host_matrix neumann(std::int64_t n) {
   }
   return a;
 }
-/// Other values that leave connections in the same order: who joins which aggregate stays.
+/// Other values that leave connections in the same order: who joins which aggregate stays. Half of
+/// all off-diagonal values leaves also those equal that round alike, as norms of blocks.
 host_matrix with_other_values(const host_matrix& from) {
   auto a = copy_to(default_context<space::host>(), from);
   for (std::int64_t i = 0; i < a.shape().row; ++i)
     for (int k = a.rowptr()[i]; k < a.rowptr()[i + 1]; ++k)
-      a.values()[k] *= a.colind()[k] == i ? 1.25 + static_cast<double>(i % 7) / 30 : 0.75;
+      a.values()[k] *= a.colind()[k] == i ? 1.25 + static_cast<double>(i % 7) / 30 : 0.5;
   return a;
 }
 
@@ -332,9 +333,11 @@ TYPED_TEST(Amg, UpdatesAreNewSetUpsBitByBit) {
   }
   const auto elastic = gen::generate<double>("elasticity3d:n=5");
   const auto c = TestFixture::put(elastic), d = TestFixture::put(with_other_values(elastic));
-  const auto o = TestFixture::small(
+  auto o = TestFixture::small(
       {.strength = 0, .unknowns_per_node = 3, .smoother = amg_smoother::gauss_seidel});
+  o.coarse_rows = 150;
   M m(ctx, c, o);
+  ASSERT_EQ(m.levels(), 2);
   m.update_values(ctx, d);
   EXPECT_TRUE(same_bits(TestFixture::bits(m), TestFixture::bits(M(ctx, d, o))));
 }
@@ -393,7 +396,9 @@ TYPED_TEST(Amg, OddMatrices) {
   }
   solved(gen::poisson2d<double>(default_context<space::host>(), 1), 1);
   solved(gen::generate<double>("tridiagonal:n=7"), 1);
-  solved(gen::generate<double>("tridiagonal:n=3000"), 8, TestFixture::small());
+  // In one dimension an independent set's aggregates are less even than the host's greedy ones.
+  solved(gen::generate<double>("tridiagonal:n=3000"),
+         TypeParam::memory_space == space::host ? 8 : 18, TestFixture::small());
   {
     auto diagonal = gen::generate<double>("diagonal:n=3000");
     for (auto& v : diagonal.values()) v = 1 + std::abs(v);
