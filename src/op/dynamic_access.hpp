@@ -370,18 +370,15 @@ template <class T, class I, class O, space S> struct dynamic_access {
     next.state_ = m.state_;
     next.state_.tiles = {};
     next.pool_ = make_pool(ctx, std::max(taken, capacity));
-    I* const colind = next.pool_->colind.data();
-    T* const values = next.pool_->values.data();
-    if (plain)
-      gather(ctx, from, starts.data(), colind, values, m.state_.nnz);
-    else
-      scatter_rows_on<T, I, O, S>(ctx, from, starts.data(), colind, values, m.state_.nnz);
-    // A device moves entries while the table's memory is made.
     next.table_ = make_table(ctx, rows, m.options_.segments, m.state_.pitch);
     publish(next);
+    I* const colind = next.pool_->colind.data();
+    T* const values = next.pool_->values.data();
     if (plain) {
-      set(ctx, next, starts.data(), sizes, true);
+      set(ctx, next, starts.data(), sizes, true,
+          [&] { gather(ctx, from, starts.data(), colind, values, m.state_.nnz); });
     } else {
+      scatter_rows_on<T, I, O, S>(ctx, from, starts.data(), colind, values, m.state_.nnz);
       set_at(ctx, next, starts.data(), sizes, slack);
       next.state_.compact = false;
     }
