@@ -183,20 +183,26 @@ TEST(TriangularLevels, AreCutByCost) {
                                        : level < 150 ? 4000
                                        : level < 151 ? 2'000'000
                                                      : 20);
-  const auto runs = detail::cut_levels(ctx, true, std::as_const(begin).view(), 3, 1,
-                                       triangular_schedule::automatic, chosen);
-  ASSERT_GE(runs.size(), 3);
-  EXPECT_EQ(runs[0].kind, level_run::one_worker);
-  EXPECT_EQ(runs[0].last_level, 100);
-  EXPECT_EQ(runs[1].kind, level_run::waiting);
-  std::int32_t next = 0;
-  for (const level_run& r : runs) {
-    EXPECT_EQ(r.first_level, next);
-    EXPECT_EQ(r.first_slot, begin[r.first_level]);
-    EXPECT_EQ(r.last_slot, begin[r.last_level]);
-    next = r.last_level;
-  }
-  EXPECT_EQ(next, 153);
+  const auto cut = [&](triangular_schedule schedule) {
+    auto runs = detail::cut_levels(ctx, true, std::as_const(begin).view(), 3, 1, schedule, chosen);
+    std::int32_t next = 0;
+    for (const level_run& r : runs) {
+      EXPECT_EQ(r.first_level, next);
+      EXPECT_EQ(r.first_slot, begin[r.first_level]);
+      EXPECT_EQ(r.last_slot, begin[r.last_level]);
+      next = r.last_level;
+    }
+    EXPECT_EQ(next, 153);
+    return runs;
+  };
+  const auto by_cost = cut(triangular_schedule::automatic); // narrow ones wait, too
+  EXPECT_EQ(by_cost[0].kind, level_run::waiting);
+  EXPECT_GE(by_cost[0].last_level, 150);
+  const auto by_levels = cut(triangular_schedule::levels);
+  ASSERT_GE(by_levels.size(), 3);
+  EXPECT_EQ(by_levels[0].kind, level_run::one_worker);
+  EXPECT_EQ(by_levels[0].last_level, 100);
+  EXPECT_EQ(by_levels[1].kind, level_run::side_by_side);
   level_statistics narrow{1'000'000, 1'000'000, 1'000'000, 1},
       wide{1'000'000, 3'000'000, 10, 200'000};
   EXPECT_EQ(detail::choose_triangular_schedule(narrow, 2), triangular_schedule::serial);
