@@ -86,7 +86,7 @@ template <class T> std::vector<update_contestant<T, space::host>> eigen_update_c
     return c;
   };
   auto plain = way("Eigen: coeffRef", eigen_update::plain);
-  plain.most_entries = 10000; // a row that is full moves the whole matrix
+  plain.most_entries = 1000; // a row that is full moves the whole matrix
   return {way("Eigen: reserve, coeffRef", eigen_update::reserve), std::move(plain),
           way("Eigen: triplets, A + B", eigen_update::sum)};
 }
