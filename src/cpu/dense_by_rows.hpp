@@ -12,7 +12,7 @@ inline constexpr std::int64_t copied_rows = 16;
 
 /// Allocates as much as X holds; reads and writes that much.
 template <class T> array<T> copy_by_rows(const host_context& ctx, dense_view<const T> x) {
-  const auto [rows, columns] = x.shape();
+  const std::int64_t rows = x.shape().row, columns = x.shape().col; // clang 14 captures no bindings
   array<T> result(ctx, checked_mul(rows, columns));
   const std::int64_t blocks = (rows + copied_rows - 1) / copied_rows;
   constexpr std::int64_t grain = std::int64_t{1} << 14; // elements

@@ -213,16 +213,19 @@ template <class A> auto transposed(A&& a) {
 
 namespace detail {
 
+/// The type that a format counts entries with; 64 bits where it names none.
+template <class View> struct view_offset { using type = std::int64_t; };
+template <class View>
+  requires requires { typename View::offset_type; }
+struct view_offset<View> {
+  using type = typename View::offset_type;
+};
+
 /// alpha * op(a), op = transposition or nothing; View: of a sparse matrix in any format.
 template <class View> struct sparse_operand {
   using scalar_type = typename View::scalar_type;
   using index_type = typename View::index_type;
-  using offset_type = typename decltype([] {
-    if constexpr (requires { typename View::offset_type; })
-      return std::type_identity<typename View::offset_type>{};
-    else
-      return std::type_identity<std::int64_t>{};
-  }())::type;
+  using offset_type = typename view_offset<View>::type;
   static constexpr space memory_space = View::memory_space;
   View a;
   double alpha = 1;
