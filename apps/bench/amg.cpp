@@ -168,17 +168,19 @@ void print_amg(const std::vector<amg_problem>& all, bool device, json& out) {
   out["amg"] = problems;
 }
 
-std::vector<std::pair<std::string, std::string>> king_poisson(bool all) {
-  std::vector<std::pair<std::string, std::string>> set = {{"2-5-a", "poisson2d:n=512"},
-                                                          {"2-9-a", "poisson2d9:n=512"},
-                                                          {"3-7-a", "poisson3d:n=64"},
-                                                          {"3-27-a", "poisson3d27:n=64"}};
-  if (all)
-    for (const auto& [name, spec] : {std::pair{"2-5-b", "poisson2d:n=1024"},
-                                     {"2-9-b", "poisson2d9:n=1024"},
-                                     {"3-7-b", "poisson3d:n=128"},
-                                     {"3-27-b", "poisson3d27:n=128"}})
-      set.emplace_back(name, spec);
+std::vector<std::pair<std::string, std::string>> king_poisson(size_class size, bool all) {
+  const bool small = size == size_class::small;
+  const int plane = small ? 64 : 512, cube = small ? 16 : 64;
+  std::vector<std::pair<std::string, std::string>> set;
+  const auto add = [&](const char* letter, int factor) {
+    set.emplace_back(fmt::format("2-5-{}", letter), fmt::format("poisson2d:n={}", factor * plane));
+    set.emplace_back(fmt::format("2-9-{}", letter), fmt::format("poisson2d9:n={}", factor * plane));
+    set.emplace_back(fmt::format("3-7-{}", letter), fmt::format("poisson3d:n={}", factor * cube));
+    set.emplace_back(fmt::format("3-27-{}", letter),
+                     fmt::format("poisson3d27:n={}", factor * cube));
+  };
+  add("a", 1);
+  if (all) add("b", 2);
   return set;
 }
 

@@ -42,7 +42,8 @@ struct king_amg {
   double adaptive = 0;    ///< all Galerkin products by Lacuna's spgemm
   double expand_sort = 0; ///< and by expansion and sorting
 };
-std::vector<std::pair<std::string, std::string>> king_poisson(bool all); ///< name, spec
+std::vector<std::pair<std::string, std::string>> king_poisson(size_class size,
+                                                              bool all); ///< name, spec
 void print_king_amg(const std::vector<king_amg>& all, nlohmann::ordered_json& out);
 
 namespace amg_suite {
@@ -172,10 +173,11 @@ void run_amg(const rig<S>& r, const host_context& host, const settings& s,
 }
 
 template <space S>
-void run_king_amg(const rig<S>& r, const host_context& host, bool whole, report& out) {
+void run_king_amg(const rig<S>& r, const host_context& host, size_class size, bool whole,
+                  report& out) {
   std::vector<king_amg> all;
   const context<S>& ctx = r.ctx;
-  for (const auto& [name, spec] : king_poisson(whole)) {
+  for (const auto& [name, spec] : king_poisson(size, whole)) {
     out.progress(name);
     const auto a = copy_to(ctx, gen::generate<double>(host, spec));
     king_amg f{name, spec, a.shape().row, a.size()};

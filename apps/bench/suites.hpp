@@ -28,7 +28,8 @@ void run_suite(const rig<S>& r, const host_context& host, const settings& s,
   case suite::amg: return run_amg(r, host, s, sources, out);
   case suite::paper_000:
     run_paper_000(r, host, s, sources, out);
-    return run_king_amg(r, host, S == space::device || s.size != size_class::automatic, out);
+    return run_king_amg(r, host, s.size, S == space::device || s.size != size_class::automatic,
+                        out);
   case suite::paper_001: return run_paper_001(r, host, s, sources, peers, out);
   case suite::paper_003:
     run_paper_003(r, host, s, sources, peers, out);

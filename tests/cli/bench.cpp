@@ -78,8 +78,8 @@ TEST_F(Bench, PlainTerminalsGetAscii) {
     run_settings s;
     s.program = LACUNA_BENCH_PROGRAM;
     s.environment = {"LC_ALL=C"};
-    const auto r = run({suite, "--device", "host", "--threads", "1", "--repeat", "1", "--matrices",
-                        "poisson2d:n=20"},
+    const auto r = run({suite, "--device", "host", "--threads", "1", "--repeat", "1", "--size",
+                        "small", "--matrices", "poisson2d:n=20"},
                        s);
     EXPECT_EQ(r.code, 0) << suite << r.err;
     EXPECT_TRUE(std::ranges::all_of(r.out + r.err, [](unsigned char c) { return c < 0x80; }))
@@ -193,7 +193,8 @@ TEST_F(Bench, Updates) {
 }
 
 TEST_F(Bench, Paper000) {
-  const auto all = figures({"paper:000", "--matrices", "web:n=900,lp:rows=20,cols=300"});
+  const auto all =
+      figures({"paper:000", "--size", "small", "--matrices", "web:n=900,lp:rows=20,cols=300"});
   const auto& paper = all["paper"][0];
   for (const char* key : {"matrices", "memory", "conversions", "overheads", "updates", "products"})
     ASSERT_EQ(paper[key].size(), 2u) << key;
