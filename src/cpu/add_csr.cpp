@@ -7,12 +7,10 @@
 
 #include <atomic>
 #include <bit>
-#include <cstring>
 
 #include <fmt/format.h>
 
-#include "cpu/match_kernels.hpp"
-#include "cpu/merge_path.hpp"
+#include "cpu/match_parts.hpp"
 
 namespace lacuna::detail {
 
@@ -37,9 +35,6 @@ void throw_other_count(std::int64_t counted, std::int64_t entries) {
 namespace lacuna::detail::cpu {
 namespace {
 
-/// Shares per thread: some cost more than others, and threads take them one by one.
-constexpr int parts_per_thread = 8;
-
 template <class T> using bits_of = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 /// One of two, or their sum if both masks are set; without a branch, which compilers make for
 /// floating-point values, and nothing predicts which it will be.
@@ -50,25 +45,6 @@ T left_right_or_both(std::int64_t left_mask, T left, std::int64_t right_mask, T 
   return std::bit_cast<T>(static_cast<bits>(
       both ^ ((both ^ std::bit_cast<bits>(left)) & ~static_cast<bits>(right_mask)) ^
       ((both ^ std::bit_cast<bits>(right)) & ~static_cast<bits>(left_mask))));
-}
-
-template <class I>
-bool same_columns(const I* a, std::int64_t a_size, const I* b, std::int64_t b_size) {
-  return a_size == b_size && (a_size == 0 || (a[a_size - 1] == b[b_size - 1] && a[0] == b[0] &&
-                                              std::memcmp(a, b, a_size * sizeof(I)) == 0));
-}
-
-/// Columns that two parts of a row have in common.
-template <class I>
-std::int64_t count_matches(const I* a, std::int64_t a_size, const I* b, std::int64_t b_size) {
-  std::int64_t i = 0, j = 0, count = 0;
-  while (i < a_size && j < b_size) {
-    const I x = a[i], y = b[j];
-    count += x == y ? 1 : 0;
-    i += x <= y ? 1 : 0;
-    j += y <= x ? 1 : 0;
-  }
-  return count;
 }
 
 /// Returns the number of entries written. `more`: a column may be read behind both rows; steps then
@@ -168,24 +144,9 @@ public:
   /// Entries of C.
   std::int64_t count() {
     first_[0] = 0;
-    const auto& kernels = best_match_kernels<I, O>();
     for_each_dynamic(threads_, parts_, [&](int part) {
       const path_cut from = pair_.cut(part, parts_), to = pair_.cut(part + 1, parts_);
-      const auto count_part = [&](std::int64_t a, std::int64_t a_end, std::int64_t b,
-                                  std::int64_t b_end) {
-        return count_matches(pair_.a_col + a, a_end - a, pair_.b_col + b, b_end - b);
-      };
-      std::int64_t matches = 0;
-      if (from.row == to.row) {
-        matches = count_part(from.a, to.a, from.b, to.b);
-      } else { // the rest of a row, whole rows, the beginning of one
-        const std::int64_t next = from.row + 1;
-        matches = count_part(from.a, pair_.a_rowptr[next], from.b, pair_.b_rowptr[next]) +
-                  kernels.count(pair_.a_rowptr, pair_.a_col, a_.size(), pair_.b_rowptr, pair_.b_col,
-                                next, to.row);
-        if (to.row < pair_.rows)
-          matches += count_part(pair_.a_rowptr[to.row], to.a, pair_.b_rowptr[to.row], to.b);
-      }
+      const std::int64_t matches = count_matches(pair_, from, to);
       first_[part + 1] = (to.a - from.a) + (to.b - from.b) - matches;
     });
     for (int part = 0; part < parts_; ++part) first_[part + 1] += first_[part];
