@@ -61,6 +61,10 @@ TYPED_TEST(Combine, Battery) {
     const auto a = TypeParam::host_csr(m), b = TypeParam::host_csr(partner(m));
     const auto in_a = entries_of(a), in_b = entries_of(b);
     for (const auto& each : meanings) {
+      // Loops over rows know no offsets: one of either kind shows that these are right.
+      if (sizeof(typename TypeParam::index) != sizeof(typename TypeParam::offset) &&
+          each.rule != element_rule::stored_times && each.rule != element_rule::less)
+        continue;
       SCOPED_TRACE(static_cast<int>(each.rule));
       TestFixture::expect_is(combine(ctx, a, b, each.rule),
                              reference::combine<T>(1, in_a, 1, in_b, each.of, each.of_both));
