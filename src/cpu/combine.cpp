@@ -11,6 +11,7 @@
 
 #include "cpu/build_rows.hpp"
 #include "cpu/match_parts.hpp"
+#include "cpu/product_kernels.hpp"
 
 namespace lacuna::detail::cpu {
 namespace {
@@ -35,31 +36,28 @@ struct less_rule {
   template <class T> T operator()(T x, T y) const { return x < y ? T{1} : T{0}; }
 };
 
-/// Entries of a row, or some of them, that follow one another.
-template <class T, class I> struct row_entries_of {
-  const I* col;
-  const T* value;
-  std::int64_t size;
-};
-
 /// value, or 0 if the mask is: without a branch, which nothing could predict.
 template <class T> T masked(std::int64_t mask, T value) {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   return std::bit_cast<T>(static_cast<bits>(std::bit_cast<bits>(value) & static_cast<bits>(mask)));
 }
 
-/// Writes one row, or a part of it, and returns the number of entries; no more than `room` are
-/// touched. `more`: a column may be read behind both.
-template <class T, class I>
-using combine_row = std::int64_t (*)(T alpha, const row_entries_of<T, I>& a, T beta,
-                                     const row_entries_of<T, I>& b, bool more, std::int64_t room,
-                                     I* col, T* value);
+/// Entries of a row, or some of them, that follow one another. Columns ascend.
+template <class T, class I> struct row_piece {
+  const I* col;
+  const T* value;
+  std::int64_t size;
+  bool more; ///< a column may be read behind them
+};
 
-/// Elements of either, but those that come out as 0. `room` is that of all of them.
+/// Writes the elements of either, but those that come out as 0, and returns their number.
+template <class T, class I>
+using combine_row = std::int64_t (*)(T alpha, const row_piece<T, I>& a, T beta,
+                                     const row_piece<T, I>& b, I* col, T* value);
+
 template <class Rule, class T, class I>
-std::int64_t combine_either(T alpha, const row_entries_of<T, I>& a, T beta,
-                            const row_entries_of<T, I>& b, bool more, std::int64_t, I* col,
-                            T* value) {
+std::int64_t combine_either(T alpha, const row_piece<T, I>& a, T beta, const row_piece<T, I>& b,
+                            I* col, T* value) {
   const Rule rule;
   std::int64_t i = 0, j = 0, at = 0;
   const auto put = [&](I column, T element) {
@@ -79,7 +77,8 @@ std::int64_t combine_either(T alpha, const row_entries_of<T, I>& a, T beta,
     i -= from_a;
     j -= from_b;
   };
-  if (more && a.size > 0 && b.size > 0) { // loads what the next step may need before it is known
+  if (a.size > 0 && b.size > 0 && a.more &&
+      b.more) { // loads what the next step may need before it is known
     I x = a.col[0], y = b.col[0];
     do {
       const I next_x = a.col[i + 1], next_y = b.col[j + 1], this_x = x, this_y = y;
@@ -94,36 +93,7 @@ std::int64_t combine_either(T alpha, const row_entries_of<T, I>& a, T beta,
   return at;
 }
 
-/// Products of what both have.
-template <bool KeepsZeros, class T, class I>
-std::int64_t multiply_both(T alpha, const row_entries_of<T, I>& a, T beta,
-                           const row_entries_of<T, I>& b, bool, std::int64_t room, I* col,
-                           T* value) {
-  std::int64_t i = 0, j = 0, at = 0;
-  if (same_columns(a.col, a.size, b.col, b.size)) {
-    for (; i < a.size; ++i) {
-      const T product = (alpha * a.value[i]) * (beta * b.value[i]);
-      col[at] = a.col[i];
-      value[at] = product;
-      at += KeepsZeros || product != 0 ? 1 : 0;
-    }
-    return at;
-  }
-  while (i < a.size && j < b.size && at < room) { // written whether both have it or not
-    const I x = a.col[i], y = b.col[j];
-    const T product = (alpha * a.value[i]) * (beta * b.value[j]);
-    col[at] = x;
-    value[at] = product;
-    at += x == y && (KeepsZeros || product != 0) ? 1 : 0;
-    i += x <= y ? 1 : 0;
-    j += y <= x ? 1 : 0;
-  }
-  return at;
-}
-
-template <class T, class I> combine_row<T, I> row_loop(element_rule rule, bool of_both) {
-  if (rule == element_rule::stored_times) return multiply_both<true, T, I>;
-  if (of_both) return multiply_both<false, T, I>;
+template <class T, class I> combine_row<T, I> row_loop(element_rule rule) {
   if (rule == element_rule::times) return combine_either<times_rule, T, I>;
   if (rule == element_rule::minimum) return combine_either<minimum_rule, T, I>;
   if (rule == element_rule::maximum) return combine_either<maximum_rule, T, I>;
@@ -144,6 +114,46 @@ template <class T> bool are_finite(const host_context& ctx, T alpha, vector_view
   return result.load();
 }
 
+/// The rows between two cuts, from place `at` on; returns where they end.
+template <class T, class I, class O>
+std::int64_t combine_part(element_rule rule, T alpha, csr_view<const T, I, O> a, T beta,
+                          csr_view<const T, I, O> b, const pattern_pair<I, O>& pair, path_cut from,
+                          path_cut to, std::int64_t at, O* rowptr, I* col, T* value) {
+  const auto loop = row_loop<T, I>(rule);
+  const T *const a_value = a.values().data(), *const b_value = b.values().data();
+  pair.for_each_row(from, to,
+                    [&](std::int64_t row, std::int64_t i, std::int64_t i_end, std::int64_t j,
+                        std::int64_t j_end, bool ends) {
+                      at += loop(alpha, {pair.a_col + i, a_value + i, i_end - i, i_end < a.size()},
+                                 beta, {pair.b_col + j, b_value + j, j_end - j, j_end < b.size()},
+                                 col + at, value + at);
+                      if (ends) rowptr[row + 1] = static_cast<O>(at);
+                    });
+  return at;
+}
+
+/// The same for products of what both have: the rest of a row, whole rows, the beginning of one.
+template <class T, class I, class O>
+std::int64_t multiply_part(const factor<T, I, O>& a, const factor<T, I, O>& b, path_cut from,
+                           path_cut to, bool keep_zeros, std::int64_t at, O* rowptr, I* col,
+                           T* value) {
+  const auto& kernels = best_product_kernels<T, I, O>();
+  const auto in_row = [&](std::int64_t i, std::int64_t i_end, std::int64_t j, std::int64_t j_end) {
+    at += kernels.piece(a, i, i_end, b, j, j_end, keep_zeros, col + at, value + at);
+  };
+  if (from.row == to.row) {
+    in_row(from.a, to.a, from.b, to.b);
+    return at;
+  }
+  const std::int64_t next = from.row + 1;
+  in_row(from.a, a.rowptr[next], from.b, b.rowptr[next]);
+  rowptr[next] = static_cast<O>(at);
+  at = kernels.rows(a, b, next, to.row, keep_zeros, at, rowptr, col, value);
+  if (to.a > a.rowptr[to.row] && to.b > b.rowptr[to.row])
+    in_row(a.rowptr[to.row], to.a, b.rowptr[to.row], to.b);
+  return at;
+}
+
 } // namespace
 
 template <class T, class I, class O>
@@ -155,7 +165,6 @@ csr<T, I, O> combine_csr(const host_context& ctx, element_rule rule, T alpha,
   const bool of_both = rule == element_rule::stored_times ||
                        (rule == element_rule::times && are_finite<T>(ctx, alpha, a.values()) &&
                         are_finite<T>(ctx, beta, b.values()));
-  const auto loop = row_loop<T, I>(rule, of_both);
   const pattern_pair<I, O> pair(a, b);
   const int threads = part_count(ctx, pair.rows == 0 ? 0 : pair.before(pair.rows), entry_grain);
   const int parts = threads == 1 ? 1 : threads * parts_per_thread;
@@ -172,20 +181,20 @@ csr<T, I, O> combine_csr(const host_context& ctx, element_rule rule, T alpha,
   csr<T, I, O> c(ctx, a.shape(), checked_cast<O>(first[parts], "the number of entries"),
                  {true, true});
   O* const rowptr = c.rowptr().data();
+  I* const col = c.colind().data();
+  T* const value = c.values().data();
   rowptr[0] = 0;
   filled[0] = 0;
   for_each_dynamic(threads, parts, [&](int part) {
-    std::int64_t at = first[part];
-    pair.for_each_row(pair.cut(part, parts), pair.cut(part + 1, parts),
-                      [&](std::int64_t row, std::int64_t i, std::int64_t i_end, std::int64_t j,
-                          std::int64_t j_end, bool ends) {
-                        at += loop(alpha, {pair.a_col + i, a.values().data() + i, i_end - i}, beta,
-                                   {pair.b_col + j, b.values().data() + j, j_end - j},
-                                   i_end < a.size() && j_end < b.size(), first[part + 1] - at,
-                                   c.colind().data() + at, c.values().data() + at);
-                        if (ends) rowptr[row + 1] = static_cast<O>(at);
-                      });
-    filled[part + 1] = at - first[part];
+    const path_cut from = pair.cut(part, parts), to = pair.cut(part + 1, parts);
+    const std::int64_t end =
+        of_both ? multiply_part<T, I, O>(
+                      {alpha, pair.a_rowptr, pair.a_col, a.values().data(), a.size()},
+                      {beta, pair.b_rowptr, pair.b_col, b.values().data(), b.size()}, from, to,
+                      rule == element_rule::stored_times, first[part], rowptr, col, value)
+                : combine_part(rule, alpha, a, beta, b, pair, from, to, first[part], rowptr, col,
+                               value);
+    filled[part + 1] = end - first[part];
   });
   for (int part = 0; part < parts; ++part) filled[part + 1] += filled[part];
   if (filled[parts] == first[parts]) return c;
