@@ -24,10 +24,10 @@ struct times_rule {
 };
 /// NaN if one of them is.
 struct minimum_rule {
-  template <class T> T operator()(T x, T y) const { return (y < x) | (y != y) ? y : x; }
+  template <class T> T operator()(T x, T y) const { return ((y < x) | (y != y)) ? y : x; }
 };
 struct maximum_rule {
-  template <class T> T operator()(T x, T y) const { return (y > x) | (y != y) ? y : x; }
+  template <class T> T operator()(T x, T y) const { return ((y > x) | (y != y)) ? y : x; }
 };
 struct not_equal_rule {
   template <class T> T operator()(T x, T y) const { return x != y ? T{1} : T{0}; }

@@ -27,7 +27,7 @@ HWY_INLINE std::int64_t multiply(const factor<T, I, O>& a, std::int64_t i, std::
     const T product = (a.alpha * a.value[in_a]) * (b.alpha * b.value[in_b]);
     col[at] = b.col[in_b];
     value[at] = product;
-    at += keep_zeros | (product != 0) ? 1 : 0;
+    at += (keep_zeros | (product != 0)) ? 1 : 0;
   };
   const std::int64_t size = i_end - i;
   if (size > 0 && size == j_end - j && a.col[i] == b.col[j] &&

@@ -34,13 +34,13 @@ struct summed_squares : summed {
 struct largest {
   static constexpr double none = -std::numeric_limits<double>::infinity();
   static constexpr bool reads_missing = true;
-  static double take(double so_far, double v) { return (v > so_far) | (v != v) ? v : so_far; }
+  static double take(double so_far, double v) { return ((v > so_far) | (v != v)) ? v : so_far; }
   static double join(double a, double b) { return take(a, b); }
 };
 struct smallest {
   static constexpr double none = std::numeric_limits<double>::infinity();
   static constexpr bool reads_missing = true;
-  static double take(double so_far, double v) { return (v < so_far) | (v != v) ? v : so_far; }
+  static double take(double so_far, double v) { return ((v < so_far) | (v != v)) ? v : so_far; }
   static double join(double a, double b) { return take(a, b); }
 };
 
