@@ -1,5 +1,5 @@
-// lacuna-bench amg: set-up and solution by CG with algebraic multigrid, beside PyAMG and figures
-// published of others; and the part of paper:000 that is about AMG.
+// lacuna-bench amg: set-up and solution by CG with algebraic multigrid, beside PETSc, hypre,
+// AMGCL, PyAMG and figures published of others; and the part of paper:000 that is about AMG.
 #pragma once
 
 #include "bench/suite.hpp"
@@ -7,6 +7,7 @@
 #include <lacuna/op/galerkin.hpp>
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/solver/amg.hpp>
+#include <lacuna/solver/krylov.hpp>
 
 namespace lacuna::bench {
 
@@ -28,9 +29,24 @@ struct amg_problem {
   std::string explained; ///< Lacuna's first hierarchy
 };
 
-/// PyAMG's two solvers with CG on the same system, by Python; one line with the reason if it is
-/// not there. One thread: PyAMG has no others.
-std::vector<amg_line> measure_pyamg(const csr<double>& a, double tolerance);
+/// What a system has beside its matrix: for elasticity three unknowns a node and the translations
+/// and rotations of its points, which everyone is given who takes them.
+struct amg_system {
+  int unknowns_per_node = 1;
+  std::vector<double> near_null_space = {}; ///< vectors one after another; empty: constant
+};
+/// By the specification of a generated matrix.
+amg_system system_of(const std::string& spec);
+/// A graph's Laplacian with 1e-4 added to its diagonal, of its adjacency matrix; empty if the
+/// matrix is none: an entry on the diagonal, or a pattern that is not symmetric.
+csr<double> laplacian_of(const host_context& ctx, const csr<double>& a);
+
+/// PETSc's GAMG and hypre's BoomerAMG (as many ranks as `threads`), AMGCL (threads) and PyAMG (one
+/// thread) with CG on the same system, each in a process of its own, several configurations of
+/// each; one line with the reason for those that are not there. Residuals are computed here.
+std::vector<amg_line> measure_others(const csr<double>& a, const array<double>& b,
+                                     const amg_system& with, double tolerance, int rounds,
+                                     int threads);
 void print_amg(const std::vector<amg_problem>& all, bool device, nlohmann::ordered_json& out);
 
 /// Table V and figure 6 of King et al. (2016).
@@ -48,38 +64,6 @@ void print_king_amg(const std::vector<king_amg>& all, nlohmann::ordered_json& ou
 
 namespace amg_suite {
 
-/// CG until the residual is `tolerance` of the right-hand side's length; at most 300 iterations.
-template <class T, space S, class Operator>
-std::pair<int, double> solve(const context<S>& ctx, const Operator& op,
-                             const preconditioner<T, S>& m, const array<T, S>& b, array<T, S>& x,
-                             double tolerance) {
-  const std::int64_t n = b.size();
-  array<T, S> r(ctx, n), z(ctx, n), p(ctx, n), q(ctx, n);
-  fill(ctx, 0, x);
-  axpby(ctx, 1, b, 0, r);
-  m.apply(ctx, r, z);
-  axpby(ctx, 1, z, 0, p);
-  const double length = norm2(ctx, b);
-  double rz = dot(ctx, r, z), now = 1;
-  int k = 0;
-  while (k < 300 && std::isfinite(now)) {
-    ++k;
-    op.multiply(p, q);
-    const double alpha = rz / static_cast<double>(dot(ctx, p, q));
-    axpby(ctx, alpha, p, 1, x);
-    axpby(ctx, -alpha, q, 1, r);
-    now = static_cast<double>(norm2(ctx, r)) / length;
-    if (now <= tolerance) break;
-    m.apply(ctx, r, z);
-    const double next = dot(ctx, r, z);
-    axpby(ctx, 1, z, next / rz, p);
-    rz = next;
-  }
-  op.multiply(x, q);
-  axpby(ctx, 1, b, -1, q);
-  return {k, static_cast<double>(norm2(ctx, q)) / length};
-}
-
 inline const amg_report& report_of(const auto& m) {
   if constexpr (requires { m.report(); })
     return m.report();
@@ -87,41 +71,65 @@ inline const amg_report& report_of(const auto& m) {
     return m.hierarchy().report();
 }
 
+/// How CG multiplies with A: in the storage of the finest level, or, if that is in float, by a plan
+/// that counts as set-up.
+template <class T, space S>
+linear_operator<T, S> operator_of(const context<S>&, const csr<T, index_t, offset_t, S>&,
+                                  const amg<T, S>& m) {
+  return {{m.size(), m.size()},
+          [&m](const context<S>& on, dense_view<const T, S> x, dense_view<T, S> y) {
+            m.multiply(on, {x.data(), x.shape().row}, {y.data(), y.shape().row});
+          },
+          true};
+}
+template <class T, space S>
+linear_operator<T, S> operator_of(const context<S>& ctx, const csr<T, index_t, offset_t, S>& a,
+                                  const amg_mixed<S>&) {
+  const auto op =
+      std::make_shared<planned_operator<T, index_t, offset_t, S>>(plan(ctx, a, {.multiplies = 20}));
+  return {
+      {a.shape().row, a.shape().col},
+      [op](const context<S>&, dense_view<const T, S> x, dense_view<T, S> y) { op->multiply(x, y); },
+      true};
+}
+
 template <class T, space S, class Make>
 amg_line measure(const context<S>& ctx, const char* name, const csr<T, index_t, offset_t, S>& a,
                  const array<T, S>& b, double tolerance, int rounds, std::string* explained,
                  const Make& make) {
   amg_line line{name};
-  const auto op = plan(ctx, a, {.multiplies = 20});
   array<T, S> x(ctx, b.size());
   std::vector<double> set_up, solving, updates;
   // A device loads kernels at their first launch: one round more, that does not count.
   for (int round = S == space::device ? -1 : 0; round < rounds; ++round) {
     ctx.synchronize();
     app::stopwatch watch;
-    auto m = make(a);
+    auto m = std::make_shared<std::remove_cvref_t<decltype(make(a))>>(make(a));
+    const auto op = operator_of<T, S>(ctx, a, *m);
     ctx.synchronize();
     const double made = watch.seconds();
-    if constexpr (requires { m.explain(); })
-      if (explained != nullptr) *explained = m.explain();
+    if constexpr (requires { m->explain(); })
+      if (explained != nullptr) *explained = m->explain();
     watch = {};
-    const auto [iterations, residual] = solve<T, S>(ctx, op, m, b, x, tolerance);
-    const double solved = watch.seconds();
-    line.iterations = iterations;
-    line.residual = residual;
-    line.complexity = report_of(m).operator_complexity;
-    line.bytes = static_cast<double>(m.bytes());
+    fill(ctx, 0, x);
+    const solve_report solved = cg(
+        ctx, op, b, x, {.stop = {.relative = tolerance, .iterations = 300}, .preconditioner = m});
+    const double seconds = watch.seconds();
+    line.iterations = static_cast<int>(solved.iterations);
+    line.residual = solved.relative_residual;
+    line.complexity = report_of(*m).operator_complexity;
+    line.bytes = static_cast<double>(m->bytes());
     line.formats.clear();
-    for (const auto& l : report_of(m).levels)
+    for (const auto& l : report_of(*m).levels)
       line.formats += (line.formats.empty() ? "" : " ") + l.format;
-    m.update_values(ctx, a); // makes what later ones need
+    m->update_values(ctx, a); // makes what later ones need
     watch = {};
-    m.update_values(ctx, a);
+    m->update_values(ctx, a);
     ctx.synchronize();
     if (round < 0) continue;
     updates.push_back(watch.seconds());
     set_up.push_back(made);
-    solving.push_back(solved);
+    solving.push_back(seconds);
   }
   line.set_up = app::median(set_up);
   line.solve = app::median(solving);
@@ -143,7 +151,24 @@ void run_amg(const rig<S>& r, const host_context& host, const settings& s,
     if (p.facts.rows != p.facts.cols || p.facts.nnz == 0)
       return out.skip(p.facts.matrix, "it is not square, or has no entries");
     p.tolerance = sizeof(T) == 4 ? 1e-4 : 1e-8;
-    const auto a = copy_to(ctx, on.on_host());
+    const csr<double> laplacian = [&] {
+      if constexpr (sizeof(T) == 8) return laplacian_of(host, on.on_host());
+      return csr<double>{};
+    }();
+    if (laplacian.size() > 0) {
+      p.facts.matrix += ", Laplacian";
+      p.facts.nnz = laplacian.size();
+    }
+    const auto& on_host = [&]() -> const csr<T>& {
+      if constexpr (sizeof(T) == 8)
+        if (laplacian.size() > 0) return laplacian;
+      return on.on_host();
+    }();
+    const amg_system with = system_of(p.facts.matrix);
+    amg_options options;
+    options.unknowns_per_node = with.unknowns_per_node;
+    options.near_null_space = with.near_null_space;
+    const auto a = copy_to(ctx, on_host);
     array<T> right(host, p.facts.rows);
     app::fill_vector<T>(right, s.seed);
     const auto b = copy_to(ctx, right);
@@ -152,16 +177,17 @@ void run_amg(const rig<S>& r, const host_context& host, const settings& s,
           amg_suite::measure<T, S>(ctx, name, a, b, p.tolerance, rounds, explained,
                                    [&](const auto& m) { return amg<T, S>(ctx, m, o); }));
     };
-    measured("Lacuna: smoothed aggregation", {}, &p.explained);
+    measured("Lacuna: smoothed aggregation", options, &p.explained);
     if constexpr (sizeof(T) == 8)
-      p.lines.push_back(
-          amg_suite::measure<T, S>(ctx, "Lacuna: the same in float", a, b, p.tolerance, rounds,
-                                   nullptr, [&](const auto& m) { return amg_mixed<S>(ctx, m); }));
-    measured("Lacuna: classical", {.kind = amg_kind::classical});
+      p.lines.push_back(amg_suite::measure<T, S>(
+          ctx, "Lacuna: the same in float", a, b, p.tolerance, rounds, nullptr,
+          [&](const auto& m) { return amg_mixed<S>(ctx, m, options); }));
+    if (with.unknowns_per_node == 1) measured("Lacuna: classical", {.kind = amg_kind::classical});
     // PyAMG takes seconds for a million entries.
-    if constexpr (sizeof(T) == 8)
-      if (S == space::host && p.facts.nnz <= 20'000'000)
-        for (auto& line : measure_pyamg(on.on_host(), p.tolerance)) p.lines.push_back(line);
+    if constexpr (sizeof(T) == 8 && S == space::host)
+      if (p.facts.nnz <= 20'000'000)
+        for (auto& line : measure_others(on_host, right, with, p.tolerance, rounds, ctx.threads()))
+          p.lines.push_back(line);
     for (const auto& line : p.lines)
       if (line.name.starts_with("Lacuna") && line.iterations < 300 &&
           !(line.residual <= 100 * p.tolerance))

@@ -304,7 +304,9 @@ sources set_of_multigrid(size_class size) {
           {"poisson3d:n=64"},
           {"poisson3d27:n=64"},
           {"anisotropic:n=512"},
-          {"variable:n=64,dim=3,contrast=1e6"}};
+          {"variable:n=64,dim=3,contrast=1e6"},
+          {"elasticity3d:n=24"},
+          {"rgg:scale=17"}};
 }
 
 sources set_of(suite what, size_class size) {

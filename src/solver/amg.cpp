@@ -128,6 +128,13 @@ void amg<T, S>::apply(const context<S>& ctx, vector_view<const T, S> r, vector_v
   detail::require_same_size("amg", "z", z.size(), "rows of A", size());
   detail::amg_apply<T, S>(ctx, *state_, r, z);
 }
+template <class T, space S>
+void amg<T, S>::multiply(const context<S>& ctx, vector_view<const T, S> x,
+                         vector_view<T, S> y) const {
+  detail::require_same_size("amg", "x", x.size(), "columns of A", size());
+  detail::require_same_size("amg", "y", y.size(), "rows of A", size());
+  detail::amg_multiply<T, S>(ctx, state_->levels.front(), 1, x, 0, y, y);
+}
 template <class T, space S> std::string amg<T, S>::name() const {
   return state_->options.kind == amg_kind::classical ? "classical amg" : "amg";
 }
