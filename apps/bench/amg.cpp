@@ -234,56 +234,52 @@ std::vector<amg_line> measure_others(const csr<double>& a, const array<double>& 
   return lines;
 }
 
-void print_amg(const std::vector<amg_problem>& all, bool device, json& out) {
-  json problems = json::array();
-  for (const auto& p : all) {
-    app::print("\n{}, {}: {} rows, {} entries; CG to {:g}\n  {:<42} {:>9} {:>9} {:>9} {:>6} {:>10} "
-               "{:>9} {:>9}\n",
-               p.facts.matrix, p.facts.values, app::human_count(p.facts.rows),
-               app::human_count(p.facts.nnz), p.tolerance, "ms", "set-up", "solve", "together",
-               "iter.", "complexity", "MB", "update");
-    json lines = json::array();
-    for (const auto& l : p.lines) {
-      lines.push_back(amg_line_as_json(l));
-      if (!l.trouble.empty()) {
-        app::print("  {:<42} {}\n", l.name, l.trouble);
-        continue;
-      }
-      app::print("  {:<42} {:>9.2f} {:>9.2f} {:>9.2f} {:>6} {:>10.2f} {:>9} {:>9}\n", l.name,
-                 1e3 * l.set_up, 1e3 * l.solve, 1e3 * (l.set_up + l.solve),
-                 l.iterations >= 300 ? "none" : std::to_string(l.iterations), l.complexity,
-                 l.bytes > 0 ? fmt::format("{:.1f}", 1e-6 * l.bytes) : "-",
-                 l.update > 0 ? fmt::format("{:.2f}", 1e3 * l.update) : "-");
+void print_amg(const amg_problem& p, bool device, json& out) {
+  app::print("\n{}, {}: {} rows, {} entries; CG to {:g}\n  {:<42} {:>9} {:>9} {:>9} {:>6} {:>10} "
+             "{:>9} {:>9}\n",
+             p.facts.matrix, p.facts.values, app::human_count(p.facts.rows),
+             app::human_count(p.facts.nnz), p.tolerance, "ms", "set-up", "solve", "together",
+             "iter.", "complexity", "MB", "update");
+  json lines = json::array();
+  for (const auto& l : p.lines) {
+    lines.push_back(amg_line_as_json(l));
+    if (!l.trouble.empty()) {
+      app::print("  {:<42} {}\n", l.name, l.trouble);
+      continue;
     }
-    const auto best_of = [&](bool ours) { // together, of those that solved it
-      const amg_line* best = nullptr;
-      for (const auto& l : p.lines)
-        if (l.trouble.empty() && l.name.starts_with("Lacuna") == ours &&
-            l.residual <= 10 * p.tolerance &&
-            (best == nullptr || l.set_up + l.solve < best->set_up + best->solve))
-          best = &l;
-      return best;
-    };
-    const amg_line *us = best_of(true), *them = best_of(false);
-    if (us != nullptr && them != nullptr)
-      app::print("  {} takes 1 / {:.2f} of {}\n", us->name,
-                 (them->set_up + them->solve) / (us->set_up + us->solve), them->name);
-    if (device)
-      for (const auto& q : published_amgs)
-        if (p.facts.matrix == q.matrix) {
-          app::print("  {:<42} {:>9.2f} {:>9.2f} {:>9.2f}\n", "published, H200: AMGX 2.5, best",
-                     q.amgx_set_up, q.amgx_solve, q.amgx_set_up + q.amgx_solve);
-          app::print("  {:<42} {:>9} {:>9.2f}\n", "published, H200: AMGCL", "-", q.amgcl_solve);
-        }
-    app::print("  {}", p.explained);
-    problems.push_back({{"matrix", p.facts.matrix},
+    app::print("  {:<42} {:>9.2f} {:>9.2f} {:>9.2f} {:>6} {:>10.2f} {:>9} {:>9}\n", l.name,
+               1e3 * l.set_up, 1e3 * l.solve, 1e3 * (l.set_up + l.solve),
+               l.iterations >= 300 ? "none" : std::to_string(l.iterations), l.complexity,
+               l.bytes > 0 ? fmt::format("{:.1f}", 1e-6 * l.bytes) : "-",
+               l.update > 0 ? fmt::format("{:.2f}", 1e3 * l.update) : "-");
+  }
+  const auto best_of = [&](bool ours) { // together, of those that solved it
+    const amg_line* best = nullptr;
+    for (const auto& l : p.lines)
+      if (l.trouble.empty() && l.name.starts_with("Lacuna") == ours &&
+          l.residual <= 10 * p.tolerance &&
+          (best == nullptr || l.set_up + l.solve < best->set_up + best->solve))
+        best = &l;
+    return best;
+  };
+  const amg_line *us = best_of(true), *them = best_of(false);
+  if (us != nullptr && them != nullptr)
+    app::print("  {} takes 1 / {:.2f} of {}\n", us->name,
+               (them->set_up + them->solve) / (us->set_up + us->solve), them->name);
+  if (device)
+    for (const auto& q : published_amgs)
+      if (p.facts.matrix == q.matrix) {
+        app::print("  {:<42} {:>9.2f} {:>9.2f} {:>9.2f}\n", "published, H200: AMGX 2.5, best",
+                   q.amgx_set_up, q.amgx_solve, q.amgx_set_up + q.amgx_solve);
+        app::print("  {:<42} {:>9} {:>9.2f}\n", "published, H200: AMGCL", "-", q.amgcl_solve);
+      }
+  app::print("  {}", p.explained);
+  out["amg"].push_back({{"matrix", p.facts.matrix},
                         {"precision", p.facts.values},
                         {"rows", p.facts.rows},
                         {"nnz", p.facts.nnz},
                         {"tolerance", p.tolerance},
                         {"lines", lines}});
-  }
-  out["amg"] = problems;
 }
 
 std::vector<std::pair<std::string, std::string>> king_poisson(size_class size, bool all) {

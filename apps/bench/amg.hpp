@@ -47,7 +47,7 @@ csr<double> laplacian_of(const host_context& ctx, const csr<double>& a);
 std::vector<amg_line> measure_others(const csr<double>& a, const array<double>& b,
                                      const amg_system& with, double tolerance, int rounds,
                                      int threads);
-void print_amg(const std::vector<amg_problem>& all, bool device, nlohmann::ordered_json& out);
+void print_amg(const amg_problem& p, bool device, nlohmann::ordered_json& out);
 
 /// Table V and figure 6 of King et al. (2016).
 struct king_amg {
@@ -142,7 +142,6 @@ amg_line measure(const context<S>& ctx, const char* name, const csr<T, index_t, 
 template <space S>
 void run_amg(const rig<S>& r, const host_context& host, const settings& s,
              const std::vector<matrix_source>& sources, report& out) {
-  std::vector<amg_problem> all;
   const int rounds = s.repeat > 0 ? s.repeat : 3;
   for_each_matrix(r, host, s, sources, out, [&]<class T>(const stage<T, S>& on) {
     const context<S>& ctx = r.ctx;
@@ -192,10 +191,9 @@ void run_amg(const rig<S>& r, const host_context& host, const settings& s,
       if (line.name.starts_with("Lacuna") && line.iterations < 300 &&
           !(line.residual <= 100 * p.tolerance))
         out.found_wrong();
-    all.push_back(std::move(p));
+    out.progress("");
+    print_amg(p, S == space::device, out.figures());
   });
-  out.progress("");
-  print_amg(all, S == space::device, out.figures());
 }
 
 template <space S>
