@@ -26,6 +26,20 @@ preconditioner_ptr<T, S> make_preconditioner(const context<S>& ctx, const std::s
   return nullptr;
 }
 
+/// IC(0) with the first of these shifts that leaves positive pivots; null if none does.
+template <class T, class I, class O, space S>
+preconditioner_ptr<T, S> make_shifted_ic0(const context<S>& ctx, csr_view<const T, I, O, S> a,
+                                          double& shift) {
+  for (const double s : {0.0, 1e-3, 1e-2, 1e-1}) {
+    shift = s;
+    try {
+      return std::make_shared<ic0<T, S>>(ctx, a, ilu_options{.shift = s});
+    } catch (const bad_input&) { // a pivot that is not positive, or a diagonal that is not stored
+    }
+  }
+  return nullptr;
+}
+
 /// Levels of a hierarchy, if it is one.
 template <class T, space S>
 void report_levels(const preconditioner<T, S>* m, solve_report& report) {

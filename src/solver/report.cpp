@@ -19,6 +19,7 @@ const char* name_of(stop_reason reason) {
   case stop_reason::breakdown_pivot: return "breakdown_pivot";
   case stop_reason::indefinite: return "indefinite";
   case stop_reason::nan: return "nan";
+  case stop_reason::precision_limit: return "precision_limit";
   case stop_reason::cancelled: break;
   }
   return "cancelled";
@@ -38,6 +39,9 @@ const char* in_words(stop_reason reason) {
     return "it broke down: the matrix is singular on the directions";
   case stop_reason::indefinite: return "the matrix or the preconditioner is not positive definite";
   case stop_reason::nan: return "a NaN or Inf appeared";
+  case stop_reason::precision_limit:
+    return "the limit of the number type's precision is reached: rounding A x leaves more than was "
+           "asked for";
   case stop_reason::cancelled: break;
   }
   return "it was cancelled";

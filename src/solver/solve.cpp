@@ -1,9 +1,15 @@
 #include <lacuna/solver/solve.hpp>
 
 #include <cmath>
+#include <limits>
 #include <optional>
 
+#include <fmt/format.h>
+
+#include <lacuna/op/add.hpp>
+#include <lacuna/op/elementwise.hpp>
 #include <lacuna/op/reorder.hpp>
+#include <lacuna/op/transpose.hpp>
 #include <lacuna/plan/async.hpp>
 
 #include "solver/krylov_frame.hpp"
@@ -49,6 +55,163 @@ preconditioner_ptr<T, S> make_or_give_way(const context<S>& ctx, csr_view<const 
   }
 }
 
+/// Whether what look_at_system found to be unsymmetric is no more than rounding of the largest
+/// entry, as where small entries are differences of large ones. Transposes and subtracts.
+template <class T, class I, class O, space S>
+bool is_symmetric_as_a_whole(const context<S>& ctx, csr_view<const T, I, O, S> a) {
+  const auto other = transpose(ctx, a);
+  const auto difference = add(ctx, a, scaled(-1.0, other));
+  return static_cast<double>(norm_inf(ctx, difference.values())) <=
+         512 * static_cast<double>(std::numeric_limits<T>::epsilon()) *
+             static_cast<double>(norm_inf(ctx, a.values()));
+}
+
+/// One solve: a method with a preconditioner, and those that take over from it. x goes on from one
+/// to the next; iterations, seconds and histories add up.
+template <class T, class I, class O, space S> class attempts {
+public:
+  attempts(const context<S>& ctx, csr_view<const T, I, O, S> a, const linear_operator<T, S>& op,
+           dense_view<const T, S> b, dense_view<T, S> x, const solve_options<T, S>& options,
+           solver_choice& choice)
+      : ctx_(ctx), a_(a), op_(op), b_(b), x_(x), options_(options), choice_(choice),
+        most_(solving::filled_rule<T>(options.stop, a.shape().row, false).iterations),
+        guess_(ctx, x.extent()) {
+    copy_bytes(ctx, guess_.data(), x.data(), guess_.bytes(), S);
+  }
+
+  solve_report run(preconditioner_ptr<T, S> m) {
+    m_ = std::move(m);
+    const bool ours = !options_.with && options_.preconditioner == "auto";
+    const bool positive = choice_.method == krylov_method::cg;
+    // Far fewer than a method may take: a stronger preconditioner pays before that.
+    const std::int64_t patience = std::max<std::int64_t>(1000, most_ / 10);
+    const bool strengthens = ours && positive && patience < most_;
+    once(choice_.method, strengthens ? patience : most_);
+    if (ours && needs_finite()) go_on_with("jacobi", "led to numbers that are not finite");
+    if (strengthens) strengthen();
+    const auto next = successor(choice_.method, report_.reason);
+    if (options_.method == "auto" && !report_.converged && next) {
+      choice_.reasons.push_back(std::string(name_of(choice_.method)) + " stopped, as " +
+                                in_words(report_.reason) + "; " + name_of(*next) + " went on");
+      if (ours && report_.reason == stop_reason::indefinite) m_ = nullptr;
+      once(*next, most_);
+    }
+    return std::move(report_);
+  }
+  [[nodiscard]] const preconditioner<T, S>* last() const { return m_.get(); }
+  /// On a singular matrix x may have grown beyond use: then the guess stands.
+  void keep_the_better(solve_report& report) {
+    if (report.converged || report.history.empty() || report.columns.size() != 1 ||
+        !(report.relative_residual > report.history.front()))
+      return;
+    copy_bytes(ctx_, x_.data(), guess_.data(), guess_.bytes(), S);
+    ctx_.synchronize();
+    choice_.reasons.push_back(fmt::format("x is the initial guess: what came of it left {:.1e}",
+                                          report.relative_residual));
+    solved_column& only = report.columns.front();
+    only.residual *= report.history.front() / report.relative_residual;
+    only.relative_residual = report.history.front();
+    report.residual = only.residual;
+    report.relative_residual = only.relative_residual;
+  }
+
+private:
+  /// Iterations of a method on top of those before, from x if that is better than the guess.
+  void once(krylov_method method, std::int64_t most) {
+    krylov_options<T, S> how{options_.stop, m_, options_.restart, options_.watch};
+    how.stop.iterations = most;
+    if (how.stop.seconds > 0)
+      how.stop.seconds = std::max(how.stop.seconds - clock_.seconds(), 1e-9);
+    const bool first = report_.history.empty();
+    const bool worse = !first && !(report_.relative_residual <= report_.history.front());
+    if (worse) copy_bytes(ctx_, x_.data(), guess_.data(), guess_.bytes(), S);
+    const solve_report before = std::move(report_);
+    report_ = solve_krylov<T, S>(method, ctx_, op_, b_, x_, how);
+    if (first) return;
+    report_.iterations += before.iterations;
+    auto all = before.history; // its last is the next one's first
+    if (report_.history.size() > 1)
+      all.insert(all.end(), report_.history.begin() + 1, report_.history.end());
+    report_.history = std::move(all);
+  }
+
+  [[nodiscard]] bool needs_finite() const {
+    return report_.reason == stop_reason::nan && !report_.history.empty() &&
+           std::isfinite(report_.history.front()) && choice_.preconditioner != "none" &&
+           choice_.preconditioner != "jacobi";
+  }
+  void go_on_with(const char* name, const char* why) {
+    choice_.reasons.push_back(choice_.preconditioner + " " + why + ", so " + name + " instead");
+    choice_.preconditioner = name;
+    m_ = solving::make_preconditioner<T, I, O, S>(ctx_, name, a_);
+    once(choice_.method, most_);
+  }
+
+  /// More work would help, or another preconditioner: this one may be what is not definite.
+  [[nodiscard]] bool may_be_stronger() const {
+    return !report_.converged &&
+           (report_.reason == stop_reason::iteration_limit ||
+            report_.reason == stop_reason::stagnation ||
+            (report_.reason == stop_reason::indefinite && choice_.preconditioner == "amg"));
+  }
+  /// Incomplete factors with the shift they need, then inverted blocks for the rest.
+  void strengthen() {
+    if (!may_be_stronger()) return;
+    double shift = 0;
+    const auto why = [&] {
+      return fmt::format("{} with {} left {:.1e} after {} iterations, as {}", report_.method,
+                         choice_.preconditioner, report_.relative_residual, report_.iterations,
+                         in_words(report_.reason));
+    };
+    if (auto factors = solving::make_shifted_ic0<T, I, O, S>(ctx_, a_, shift)) {
+      choice_.reasons.push_back(
+          why() + (shift > 0 ? fmt::format(": ic0, its diagonal shifted by {}", shift) : ": ic0"));
+      choice_.preconditioner = "ic0";
+      m_ = std::move(factors);
+      once(choice_.method, std::max<std::int64_t>(1, (most_ - report_.iterations) / 2));
+    }
+    if (!may_be_stronger() || report_.iterations >= most_) return;
+    try {
+      auto blocks = solving::make_preconditioner<T, I, O, S>(ctx_, "block_jacobi", a_);
+      choice_.reasons.push_back(why() + ": block_jacobi");
+      choice_.preconditioner = "block_jacobi";
+      m_ = std::move(blocks);
+      once(choice_.method, most_ - report_.iterations);
+    } catch (const bad_input& e) {
+      choice_.reasons.push_back(std::string(e.what()));
+    }
+  }
+
+  const context<S>& ctx_;
+  csr_view<const T, I, O, S> a_;
+  const linear_operator<T, S>& op_;
+  dense_view<const T, S> b_;
+  dense_view<T, S> x_;
+  const solve_options<T, S>& options_;
+  solver_choice& choice_;
+  std::int64_t most_;
+  array<T, S> guess_; ///< a method may leave an x that is worse than what it began with
+  preconditioner_ptr<T, S> m_;
+  solve_report report_;
+  solving::solver_clock clock_;
+};
+
+/// What rounding the diagonal's part of A x alone leaves, relative to b: eps |D x| / |b|, the worst
+/// column's. Columns are contiguous, or it is 0.
+template <class T, space S>
+double rounding_of(const context<S>& ctx, const array<T, S>& diagonal, dense_view<const T, S> b,
+                   dense_view<const T, S> x) {
+  double worst = 0;
+  if (x.row_stride() != 1 || b.row_stride() != 1) return worst;
+  array<T, S> product(ctx, diagonal.size());
+  for (std::int64_t j = 0; j < x.shape().col; ++j) {
+    multiply_elements(ctx, diagonal, solving::column_of(x, j), product);
+    const auto right = static_cast<double>(norm2(ctx, solving::column_of(b, j)));
+    if (right > 0) worst = std::max(worst, static_cast<double>(norm2(ctx, product)) / right);
+  }
+  return worst * static_cast<double>(std::numeric_limits<T>::epsilon());
+}
+
 template <class T, class I, class O, space S>
 solve_report solve_as_is(const context<S>& ctx, csr_view<const T, I, O, S> a,
                          dense_view<const T, S> b, dense_view<T, S> x,
@@ -60,10 +223,20 @@ solve_report solve_as_is(const context<S>& ctx, csr_view<const T, I, O, S> a,
     features = cpu::look_at_system<T, I, O>(ctx, a, diagonal.view());
   else
     features = gpu::look_at_system<T, I, O>(ctx, a, diagonal.view());
+  std::string nearly;
+  const std::int64_t odd = features.unmatched + features.unsymmetric;
+  if (features.not_finite == 0 && odd > 0 && 100 * features.unmatched < features.entries &&
+      is_symmetric_as_a_whole<T, I, O, S>(ctx, a)) {
+    nearly = fmt::format("symmetric but for {} entries that differ from their counterparts by "
+                         "rounding of the largest entry",
+                         odd);
+    features.unmatched = features.unsymmetric = 0;
+  }
   preconditioner_ptr<T, S> m = options.with;
   solver_choice choice =
       choose_solver(features, options.method, m ? "none" : options.preconditioner,
                     !m || m->is_linear(), !m || m->is_symmetric());
+  if (!nearly.empty()) choice.reasons.insert(choice.reasons.begin(), nearly);
   if (m)
     choice.reasons.back() = m->name() + " was given";
   else
@@ -83,48 +256,17 @@ solve_report solve_as_is(const context<S>& ctx, csr_view<const T, I, O, S> a,
     throw bad_input("solve: storage '" + options.storage + "' is none of planned, background, csr");
   const double prepared = clock.seconds();
 
-  krylov_options<T, S> how{options.stop, m, options.restart, options.watch};
-  const bool may_give_way = !options.with && options.preconditioner == "auto" &&
-                            choice.preconditioner != "none" && choice.preconditioner != "jacobi";
-  // On a singular matrix CG may leave an x that is worse than what it began with, and incomplete
-  // factors may overflow.
-  array<T, S> guess;
-  if (may_give_way ||
-      (options.method == "auto" && successor(choice.method, stop_reason::indefinite))) {
-    guess = array<T, S>(ctx, x.extent());
-    copy_bytes(ctx, guess.data(), x.data(), guess.bytes(), S);
-  }
-  solve_report report = solve_krylov<T, S>(choice.method, ctx, *op, b, x, how);
-  if (may_give_way && report.reason == stop_reason::nan && !report.history.empty() &&
-      std::isfinite(report.history.front())) {
-    choice.reasons.push_back(choice.preconditioner +
-                             " led to numbers that are not finite, so jacobi instead");
-    m = solving::make_preconditioner<T, I, O, S>(ctx, "jacobi", a);
-    how.preconditioner = m;
-    copy_bytes(ctx, x.data(), guess.data(), guess.bytes(), S);
-    report = solve_krylov<T, S>(choice.method, ctx, *op, b, x, how);
-  }
-  const auto next = successor(choice.method, report.reason);
-  if (options.method == "auto" && !report.converged && next) {
-    choice.reasons.push_back(std::string(name_of(choice.method)) + " stopped, as " +
-                             in_words(report.reason) + "; " + name_of(*next) + " went on");
-    if (how.stop.seconds > 0) how.stop.seconds = std::max(how.stop.seconds - clock.seconds(), 1e-9);
-    if (!guess.empty() && !(report.relative_residual <= report.history.front()))
-      copy_bytes(ctx, x.data(), guess.data(), guess.bytes(), S);
-    const bool keep = report.reason != stop_reason::indefinite || options.preconditioner != "auto";
-    if (!keep && !options.with) how.preconditioner = nullptr;
-    const solve_report before = std::move(report);
-    report = solve_krylov<T, S>(*next, ctx, *op, b, x, how);
-    report.iterations += before.iterations;
-    // Its first residual is the last one before.
-    auto all = before.history;
-    if (report.history.size() > 1)
-      all.insert(all.end(), report.history.begin() + 1, report.history.end());
-    report.history = std::move(all);
-  }
+  attempts<T, I, O, S> tries(ctx, a, *op, b, x, options, choice);
+  solve_report report = tries.run(std::move(m));
+  const bool gave_up = report.reason == stop_reason::iteration_limit ||
+                       report.reason == stop_reason::time_limit ||
+                       report.reason == stop_reason::stagnation;
+  if (gave_up && rounding_of<T, S>(ctx, diagonal, b, x) > report.tolerance)
+    report.reason = stop_reason::precision_limit;
+  tries.keep_the_better(report);
   if (later) report.storage = later->format();
   report.choice = std::move(choice.reasons);
-  solving::report_levels(m.get(), report);
+  solving::report_levels(tries.last(), report);
   report.setup_seconds += prepared;
   report.solve_seconds = clock.seconds() - report.setup_seconds;
   return report;

@@ -37,7 +37,8 @@ enum class stop_reason : int {
   breakdown_pivot, ///< a direction has no length in the matrix's product: p.Ap = 0
   indefinite,      ///< p.Ap < 0 or r.Mr < 0 where the method wants both positive
   nan,             ///< a NaN or Inf appeared
-  cancelled
+  cancelled,
+  precision_limit ///< rounding of A x alone is more than the residual was to be
 };
 
 /// One step of a scalar program: slots by number.
