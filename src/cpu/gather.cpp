@@ -88,9 +88,27 @@ csr<T, I, O> gather_columns(const host_context& ctx, csr_view<const T, I, O> a, 
       });
 }
 
+template <class T, class I, class O>
+csr<T, I, O> gather_rows(const host_context& ctx, csr_view<const T, I, O> a,
+                         vector_view<const I> rows) {
+  const O* const rowptr = a.rowptr().data();
+  const index<I> shape{checked_cast<I>(rows.size(), "the number of rows"), a.shape().col};
+  const int parts = part_count(ctx, rows.size() + a.size(), entry_grain);
+  return build_rows<T, I, O>(
+      ctx, shape, a.order(), parts, [=](int part) { return part_begin(rows.size(), part, parts); },
+      [=](std::int64_t i) { return std::int64_t{rowptr[rows[i] + 1]} - rowptr[rows[i]]; },
+      [=](std::int64_t i, I* to_col, T* to_value) {
+        const std::int64_t first = rowptr[rows[i]], last = rowptr[rows[i] + 1];
+        for (std::int64_t k = first; k < last; ++k) to_col[k - first] = a.colind()[k];
+        for (std::int64_t k = first; k < last; ++k) to_value[k - first] = a.values()[k];
+      });
+}
+
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template void look_up_elements(const host_context&, csr_view<const T, I, O>,                     \
                                  vector_view<const I>, vector_view<const I>, vector_view<T>);      \
+  template csr<T, I, O> gather_rows(const host_context&, csr_view<const T, I, O>,                  \
+                                    vector_view<const I>);                                         \
   template csr<T, I, O> gather_columns(const host_context&, csr_view<const T, I, O>, const I*,     \
                                        std::int64_t, std::int64_t, vector_view<const I>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)

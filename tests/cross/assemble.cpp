@@ -75,6 +75,10 @@ TYPED_TEST(Assemble, Gather) {
         gather(ctx, a, TestFixture::narrow(rows), TestFixture::narrow(cols)),
         reference::gather(all, rows, cols),
         {a.order().sorted && std::is_sorted(cols.begin(), cols.end()), a.order().unique});
+    numbers all_columns(static_cast<std::size_t>(m.cols));
+    std::iota(all_columns.begin(), all_columns.end(), 0);
+    TestFixture::expect_is(gather(ctx, a, TestFixture::narrow(rows)),
+                           reference::gather(all, rows, all_columns), a.order());
     std::sort(cols.begin(), cols.end()); // some twice
     numbers every(static_cast<std::size_t>(m.rows));
     std::iota(every.begin(), every.end(), 0);

@@ -3,6 +3,7 @@
 //   auto v = elements(ctx, a, rows, columns);      v[k] = a(rows[k], columns[k]); missing: 0
 //   auto b = gather(ctx, a, rows, columns);        b(i, j) = a(rows[i], columns[j])
 //   auto b = gather(ctx, a, {}, columns);          all rows; {first, last}: a range of them
+//   auto b = gather(ctx, a, rows);                 all columns
 //
 // The context is optional; a is a csr, the result of gather a csr of its types. Lists are in host
 // memory and hold numbers of a's index type, in any order, also repeated (submatrix, select.hpp,
@@ -31,6 +32,10 @@ template <class T, class I, class O>
 LACUNA_EXPORT csr<T, I, O> gather_columns(const host_context& ctx, csr_view<const T, I, O> a,
                                           const I* rows, std::int64_t first_row, std::int64_t count,
                                           vector_view<const I> columns);
+/// Row i is a's row rows[i]; all are inside.
+template <class T, class I, class O>
+LACUNA_EXPORT csr<T, I, O> gather_rows(const host_context& ctx, csr_view<const T, I, O> a,
+                                       vector_view<const I> rows);
 } // namespace detail::cpu
 
 namespace detail {
@@ -95,6 +100,24 @@ auto gather(const context<S>& ctx, const A& a, const Rows& rows, const Columns& 
     return detail::cpu::gather_columns<T, I, typename V::offset_type>(
         ctx, view, down.list, down.first, down.count, along);
   }
+}
+template <space S, class A, class Rows>
+  requires(detail::is_csr<A>)
+auto gather(const context<S>& ctx, const A& a, const Rows& rows) {
+  detail::require_host<S>();
+  const auto view = detail::rows_to_select<S>(a);
+  using V = std::remove_cv_t<decltype(view)>;
+  using I = typename V::index_type;
+  if constexpr (S == space::host && detail::are_in<S, V>) {
+    const auto down = detail::inside_list<I>(ctx, "gather", "rows", rows, view.shape().row);
+    return detail::cpu::gather_rows<typename V::scalar_type, I, typename V::offset_type>(ctx, view,
+                                                                                         down);
+  }
+}
+template <class A, class Rows>
+  requires(detail::is_csr<A>)
+auto gather(const A& a, const Rows& rows) {
+  return gather(detail::default_context_for<A>(), a, rows);
 }
 template <class A, class Rows = line_range, class Columns>
   requires(detail::is_csr<A>)
