@@ -313,6 +313,8 @@ template <class T, class I, class O, space S> struct dynamic_access {
       const auto put = [&](auto& to, const auto& from) {
         copy_bytes(ctx, to.data() + before, from.data(), from.bytes(), space::host);
       };
+      put(table->begin, zeros); // products read where first segments are, also of rows without any
+      put(table->end, zeros);
       put(table->sizes, zeros);
       put(table->room, zeros);
       put(table->counts, none);
