@@ -1,0 +1,23 @@
+# LACUNA_PYTHON: the extension module of the Python package. AUTO builds it if the Python that is found,
+# or that Python_EXECUTABLE names, is 3.10 or newer and has nanobind; sets LACUNA_HAS_PYTHON.
+set(LACUNA_PYTHON_DEFAULT OFF)
+if(PROJECT_IS_TOP_LEVEL)
+  set(LACUNA_PYTHON_DEFAULT AUTO)
+endif()
+set(LACUNA_PYTHON ${LACUNA_PYTHON_DEFAULT} CACHE STRING "Python package: AUTO (if Python has nanobind), ON or OFF")
+set_property(CACHE LACUNA_PYTHON PROPERTY STRINGS AUTO ON OFF)
+set(LACUNA_HAS_PYTHON ${LACUNA_PYTHON})
+if(LACUNA_PYTHON STREQUAL AUTO)
+  set(LACUNA_HAS_PYTHON OFF)
+  # An interpreter that is not instrumented cannot load what is.
+  if(NOT LACUNA_SANITIZE AND NOT LACUNA_PACKAGE)
+    find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
+    if(Python_Development.Module_FOUND)
+      execute_process(COMMAND ${Python_EXECUTABLE} -c "import nanobind" RESULT_VARIABLE missing ERROR_QUIET)
+      if(NOT missing)
+        set(LACUNA_HAS_PYTHON ON)
+      endif()
+    endif()
+  endif()
+endif()
+message(STATUS "Lacuna: Python package ${LACUNA_HAS_PYTHON}")

@@ -1,0 +1,123 @@
+// plan(A) for Python, tuning, closures and orderings.
+#include <filesystem>
+
+#include "matrix.hpp"
+#include <lacuna/op/closure.hpp>
+#include <lacuna/op/reorder.hpp>
+#include <lacuna/plan/plan.hpp>
+#include <lacuna/plan/tune.hpp>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace lacuna::python {
+namespace {
+
+class any_plan {
+public:
+  virtual ~any_plan() = default;
+  virtual nb::object multiply_dense(const any_array& x, bool transposed) const = 0;
+  virtual std::string explain() const = 0;
+  virtual std::string json() const = 0;
+  virtual std::string format() const = 0;
+  virtual std::size_t bytes() const = 0;
+};
+
+/// Looks at the arrays of `a`, which it holds.
+template <class T, class I> class plan_of final : public any_plan {
+public:
+  plan_of(matrix a, const plan_hints& hints)
+      : a_(std::move(a)), op_(without_gil([&](const host_context& ctx) {
+          return plan(ctx, a_.view<T, I>(), hints);
+        })) {}
+  nb::object multiply_dense(const any_array& x, bool transposed) const override {
+    const auto ndim = static_cast<int>(x.ndim());
+    const std::int64_t cols = ndim == 2 ? static_cast<std::int64_t>(x.shape(1)) : 1;
+    nb::object result =
+        new_array(std::is_same_v<T, double>, transposed ? a_.cols() : a_.rows(), cols, ndim,
+                  ndim == 2 && x.stride(1) != 1);
+    const auto y = nb::cast<writable_array>(result);
+    const auto from = columns_of<T>(x, "the dense operand");
+    const auto to = columns_of<T>(y, "the result");
+    without_gil([&](const host_context&) {
+      if (transposed)
+        op_.multiply_transposed(from, to);
+      else
+        op_.multiply(from, to);
+    });
+    return result;
+  }
+  std::string explain() const override { return op_.explain(); }
+  std::string json() const override { return op_.json(); }
+  std::string format() const override { return op_.format(); }
+  std::size_t bytes() const override { return op_.bytes(); }
+
+private:
+  matrix a_;
+  planned_operator<T, I, I, space::host> op_;
+};
+
+nb::object make_plan(nb::handle object, double multiplies, double transposed_multiplies,
+                     bool may_reorder, const std::string& format) {
+  matrix a(object);
+  plan_hints hints;
+  hints.multiplies = multiplies;
+  hints.transposed_multiplies = transposed_multiplies;
+  hints.may_reorder = may_reorder;
+  hints.format = format;
+  any_plan* made = a.visit([&](auto view) -> any_plan* {
+    using V = decltype(view);
+    return new plan_of<typename V::scalar_type, typename V::index_type>(std::move(a), hints);
+  });
+  return nb::cast(made, nb::rv_policy::take_ownership);
+}
+
+nb::object closure_of(nb::handle object, bool reflexive) {
+  const matrix a(object);
+  return a.visit([&](auto view) {
+    return to_python(without_gil([&](const host_context& ctx) {
+      return to_csr(ctx, closure(ctx, copy_to(ctx, view), {.reflexive = reflexive}));
+    }));
+  });
+}
+
+nb::object cuthill_mckee(nb::handle object) {
+  const matrix a(object);
+  return a.visit([&](auto view) {
+    return to_numpy(without_gil([&](const host_context& ctx) {
+      const auto p = reverse_cuthill_mckee(ctx, view);
+      return copy_to(ctx, p.new_to_old());
+    }));
+  });
+}
+
+/// (whether it chooses better than before, where it was stored or "").
+nb::object tune_machine(bool quick, bool store, const std::vector<std::string>& only) {
+  tuning t = without_gil([&](const host_context& ctx) {
+    return tune(ctx, {.quick = quick, .only = only, .progress = {}});
+  });
+  std::string file;
+  if (store && t.better) {
+    file = machine_file(t.machine.name);
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+    write_machine(file, t.machine);
+  }
+  return nb::make_tuple(t.better, file, t.judged_before.mean_slowdown(), t.judged.mean_slowdown(),
+                        t.scatter());
+}
+
+} // namespace
+
+void bind_plan(nb::module_& m) {
+  nb::class_<any_plan>(m, "plan")
+      .def("multiply_dense", &any_plan::multiply_dense)
+      .def("explain", &any_plan::explain)
+      .def("json", &any_plan::json)
+      .def_prop_ro("format", &any_plan::format)
+      .def_prop_ro("nbytes", &any_plan::bytes);
+  m.def("make_plan", &make_plan);
+  m.def("closure", &closure_of);
+  m.def("reverse_cuthill_mckee", &cuthill_mckee);
+  m.def("tune", &tune_machine);
+}
+
+} // namespace lacuna::python

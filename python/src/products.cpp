@@ -1,0 +1,75 @@
+// A x, A X, A^T x, A B and A + B.
+#include "matrix.hpp"
+#include <lacuna/op/add.hpp>
+#include <lacuna/op/multiply.hpp>
+#include <lacuna/op/spgemm.hpp>
+
+namespace lacuna::python {
+namespace {
+
+nb::object multiply_dense(nb::handle left, const any_array& x, bool transpose_it) {
+  const matrix a(left);
+  const std::int64_t rows = transpose_it ? a.cols() : a.rows();
+  const auto ndim = static_cast<int>(x.ndim());
+  const std::int64_t cols = ndim == 2 ? static_cast<std::int64_t>(x.shape(1)) : 1;
+  const bool by_columns = ndim == 2 && cols > 1 && x.stride(1) != 1;
+  nb::object result = new_array(a.has_doubles(), rows, cols, ndim, by_columns);
+  const auto y = nb::cast<writable_array>(result);
+  a.visit([&](auto view) {
+    using T = typename decltype(view)::scalar_type;
+    const auto from = columns_of<T>(x, "the dense operand");
+    const auto to = columns_of<T>(y, "the result");
+    without_gil([&](const host_context& ctx) {
+      if (transpose_it)
+        multiply(ctx, transposed(view), from, to);
+      else
+        multiply(ctx, view, from, to);
+    });
+  });
+  return result;
+}
+
+/// f(ctx, a, b); where the result has more entries than 32-bit offsets number, of operands with
+/// 64-bit ones.
+template <class V, class F> nb::object sparse_result(V a, V b, F f) {
+  using T = typename V::scalar_type;
+  if constexpr (std::is_same_v<typename V::index_type, std::int64_t>) {
+    return to_python(without_gil([&](const host_context& ctx) { return f(ctx, a, b); }));
+  } else {
+    try {
+      return to_python(without_gil([&](const host_context& ctx) { return f(ctx, a, b); }));
+    } catch (const unsupported&) {
+      return to_python(without_gil([&](const host_context& ctx) {
+        const auto wide_a = cast<T, std::int64_t, std::int64_t>(ctx, a);
+        const auto wide_b = cast<T, std::int64_t, std::int64_t>(ctx, b);
+        return f(ctx, wide_a.view(), wide_b.view());
+      }));
+    }
+  }
+}
+
+nb::object multiply_sparse(nb::handle left, nb::handle right) {
+  return matrix(left).visit_with(matrix(right), [](auto a, auto b) {
+    return sparse_result(
+        a, b, [](const host_context& ctx, auto x, auto y) { return multiply(ctx, x, y); });
+  });
+}
+
+nb::object add_sparse(nb::handle left, nb::handle right, double alpha, double beta) {
+  return matrix(left).visit_with(matrix(right), [&](auto a, auto b) {
+    return sparse_result(a, b, [&](const host_context& ctx, auto x, auto y) {
+      return add(ctx, scaled(alpha, x), scaled(beta, y));
+    });
+  });
+}
+
+} // namespace
+
+void bind_products(nb::module_& m) {
+  m.def("multiply_dense", &multiply_dense, nb::arg("a"), nb::arg("x").noconvert(),
+        nb::arg("transposed") = false);
+  m.def("multiply_sparse", &multiply_sparse);
+  m.def("add", &add_sparse);
+}
+
+} // namespace lacuna::python
