@@ -179,7 +179,10 @@ class sparse_array:
     def reshape(self, *shape, order="C", copy=False):
         """With other sizes and the same number of elements."""
         shape = shape[0] if len(shape) == 1 and not np.isscalar(shape[0]) else shape
-        return self.tocoo(copy=False).reshape(shape, order=order, copy=copy).tocsr()
+        if tuple(shape) == self.shape:
+            return self.copy() if copy else self
+        made = self.tocoo(copy=False).reshape(shape, order=order, copy=copy)
+        return made.asformat(self.format if made.ndim == 2 else "csr")
 
     # Products.
     def __matmul__(self, other):
@@ -263,7 +266,10 @@ class sparse_array:
         a, b = (self, other) if other.ndim <= 2 else (None, None)
         if a is None:
             raise ValueError("inconsistent shapes")
-        shape = np.broadcast_shapes(a.shape, b.shape)
+        try:
+            shape = np.broadcast_shapes(a.shape, b.shape)
+        except ValueError:
+            raise ValueError(f"inconsistent shapes, {a.shape} and {b.shape}") from None
         a = a._broadcast_to(shape).tocsr()._merged()
         b = np.broadcast_to(b, shape)
         i, j = a._coordinates() if len(shape) == 2 else (None, a._coordinates()[0])
@@ -338,6 +344,8 @@ class sparse_array:
         from ._csr import csr_array
 
         if is_scalar(other):
+            if np.result_type(self.dtype, other) != self.dtype:
+                return self.astype(np.float64)._extreme_of(other, f, rule)
             if f(0, other) == 0:
                 return self._map(lambda v: f(v, other))
             return csr_array(f(self.toarray(), other))
@@ -546,7 +554,7 @@ def _checked_axis(axis, ndim):
     if not np.issubdtype(np.dtype(type(axis)), np.integer):
         raise TypeError(f"axis must be an integer, not {type(axis)}")
     if not -ndim <= axis < ndim:
-        raise ValueError(f"axis {axis} is out of bounds for an array of {ndim} dimensions")
+        raise ValueError(f"axis out of range: {axis} of {ndim} dimensions")
     return int(axis) % ndim
 
 
@@ -556,7 +564,7 @@ def _cast(made, dtype, out):
     if out is None:
         return made
     if out.shape != np.shape(made):
-        raise ValueError("dimensions do not match")
+        raise ValueError(f"output parameter has wrong dimensions: {out.shape} instead of {np.shape(made)}")
     out[...] = made
     return out
 

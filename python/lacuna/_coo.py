@@ -52,8 +52,6 @@ class coo_array(sparse_array):
             self._take_entries(arg1, shape, dtype, copy)
         else:
             dense = np.asarray(arg1)
-            if dense.dtype == object:
-                raise TypeError("lacuna holds float32 and float64 values")
             dense = np.atleast_1d(as_values(dense, dtype))
             if dense.ndim > 2:
                 raise ValueError(f"lacuna: arrays have one or two dimensions, not {dense.ndim}")
@@ -108,10 +106,18 @@ class coo_array(sparse_array):
         """Of each entry."""
         return self.coords[0] if self.ndim == 2 else np.zeros_like(self.coords[0])
 
+    @row.setter
+    def row(self, value):
+        self.coords = (value,) + self.coords[1:]
+
     @property
     def col(self):
         """Of each entry."""
         return self.coords[-1]
+
+    @col.setter
+    def col(self, value):
+        self.coords = self.coords[:-1] + (value,)
 
     @property
     def nbytes(self):

@@ -106,15 +106,12 @@ class _compressed(sparse_array):
         except Exception as e:
             raise ValueError(f"unrecognized {self.format}_array constructor usage") from e
         if dense.dtype == object:
-            raise TypeError(f"lacuna holds float32 and float64 values, not {type(dense.flat[0] if dense.size else dense)}")
-        if dense.ndim not in (1, 2) or (dense.ndim == 1 and self._by_columns):
+            value_type(dense.dtype)
+        if dense.ndim == 0 or dense.ndim > 2 or (dense.ndim == 1 and self._by_columns):
             raise ValueError(f"{self.format}_array is made from arrays of two dimensions, not {dense.ndim}")
         dense = np.atleast_1d(as_values(dense, dtype))
         wide = max(dense.shape) > INT32_MAX or dense.size > INT32_MAX
-        matrix = np.ascontiguousarray(dense.reshape(-1, dense.shape[-1]) if dense.ndim == 1 else dense)
-        if dense.ndim == 1:
-            matrix = dense.reshape(1, -1)
-            matrix = np.ascontiguousarray(matrix)
+        matrix = np.ascontiguousarray(dense.reshape(1, len(dense)) if dense.ndim == 1 else dense)
         made = _lacuna.from_dense(matrix.T if self._by_columns else matrix, wide)
         self._set(made, dense.shape)
 
@@ -138,7 +135,8 @@ class _compressed(sparse_array):
     @property
     def has_sorted_indices(self):
         """Whether indices ascend in each row (column); looked at once, then remembered."""
-        self._look_at_order()
+        if self._sorted is None:
+            self._look_at_order()
         return self._sorted
 
     @has_sorted_indices.setter
@@ -475,7 +473,7 @@ class csr_array(_compressed):
     def __getitem__(self, key):
         k = parsed_key(key, self._shape)
         if len(k.shape) > 2:
-            raise IndexError("index results in more than two dimensions")
+            raise IndexError("Only 1D or 2D results: >2D is not supported")
         row, col = k.index if self.ndim == 2 else (0, k.index[0])
         matrix = self._as_shape(self._matrix_shape())
         made = matrix._selected(row, col)
@@ -490,7 +488,7 @@ class csr_array(_compressed):
             return self._taken(row[:, 0], col.reshape(-1))
         if points or (isinstance(row, np.ndarray) and row.ndim == 2) or (isinstance(col, np.ndarray) and col.ndim == 2):
             if isinstance(row, slice) or isinstance(col, slice):
-                raise IndexError("index results in more than two dimensions")
+                raise IndexError("Only 1D or 2D results: >2D is not supported")
             row, col = np.broadcast_arrays(row, col)
             found = self._looked_up(row.ravel(), col.ravel()).reshape(row.shape)
             return csr_array(found) if found.ndim else found[()]
@@ -586,7 +584,7 @@ class csc_array(_compressed):
     def __getitem__(self, key):
         k = parsed_key(key, self._shape)
         if len(k.shape) > 2:
-            raise IndexError("index results in more than two dimensions")
+            raise IndexError("Only 1D or 2D results: >2D is not supported")
         row, col = (p.T if isinstance(p, np.ndarray) else p for p in k.index)
         made = self._rows()._selected(col, row)
         if is_scalar(made):

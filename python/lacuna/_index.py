@@ -60,9 +60,9 @@ def _expand(key, ndim):
             out.append(a)
             continue
         if a.dtype.kind not in "iu" and a.size > 0:
-            raise IndexError(f"indices are integers, slices, lists of integers or masks, not {part!r}")
+            raise IndexError(f"Index dimension: integers, slices, lists of integers or masks, not {part!r}")
         if a.ndim > 2:
-            raise IndexError("index dimension must be 1 or 2")
+            raise IndexError("Index dimension must be 1 or 2")
         out.append(a.astype(np.int64))
     used = sum(a.ndim if isinstance(a, np.ndarray) and a.dtype == bool else 1
                for a in out if a is not None and a is not Ellipsis)
@@ -85,7 +85,7 @@ def expand_masks(parts, shape):
     for part in parts:
         if isinstance(part, np.ndarray) and part.dtype == bool:
             if part.shape != tuple(shape[k : k + part.ndim]):
-                raise IndexError(f"boolean index of shape {part.shape} does not match {tuple(shape[k:k + part.ndim])}")
+                raise IndexError(f"bool index {k} has shape {part.shape} instead of {tuple(shape[k:k + part.ndim])}")
             out += [a.astype(np.int64) for a in part.nonzero()]
             k += part.ndim
         else:

