@@ -418,14 +418,13 @@ class sparse_array:
 
     def _reduced(self, what, axis, dtype, out):
         axis = _checked_axis(axis, self.ndim)
-        rows = self._rows()
+        return _cast(self._over(what, axis, self._rows()), dtype, out)
+
+    def _over(self, what, axis, rows):
+        """The library's reduction of all elements, or by an axis of ours."""
         if axis is None or self.ndim == 1:
-            made = rows.data[: rows.nnz].sum()
-        elif (axis == 1) != self._by_columns:
-            made = rows @ np.ones(rows.shape[1], rows.dtype)
-        else:
-            made = rows.T @ np.ones(rows.shape[0], rows.dtype)
-        return _cast(made, dtype, out)
+            return _lacuna.reduce(rows, what, -1)[0]
+        return _lacuna.reduce(rows, what, 1 - axis if self._by_columns else axis)
 
     def _extreme(self, what, axis, out, explicit):
         from ._csr import csr_array
@@ -433,27 +432,26 @@ class sparse_array:
         if out is not None:
             raise ValueError("Sparse arrays do not support an 'out' parameter.")
         axis = _checked_axis(axis, self.ndim)
-        f = np.maximum if what == "max" else np.minimum
-        if axis is None or self.ndim == 1:
-            if 0 in self.shape:
-                raise ValueError("zero-size array to reduction operation")
-            a = self._rows()._merged()
-            values = a.data[: a.nnz]
-            if len(values) == 0:
-                return self.dtype.type(0)
-            most = f.reduce(values)
-            return most if explicit or len(values) == int(np.prod(self.shape)) else f(most, self.dtype.type(0))
-        if self.shape[axis] == 0:
+        if (0 in self.shape) if axis is None else (self.shape[axis] == 0):
             raise ValueError("zero-size array to reduction operation")
         rows = self._rows()
+        if explicit:
+            return self._explicit_extreme(what, axis, rows._merged())
+        made = self._over(what, axis, rows)
+        return made if np.isscalar(made) else csr_array(made)
+
+    def _explicit_extreme(self, what, axis, rows):
+        """Of stored entries alone; 0 where there are none."""
+        from ._csr import csr_array
+
+        f = np.maximum if what == "max" else np.minimum
+        if axis is None or self.ndim == 1:
+            return f.reduce(rows.data[: rows.nnz]) if rows.nnz else self.dtype.type(0)
         rows = rows if (axis == 1) != self._by_columns else rows._transposed()
-        a = rows._merged()
-        lengths = np.diff(a.indptr)
-        found = np.zeros(len(lengths), self.dtype)
-        filled = lengths > 0
+        filled = np.diff(rows.indptr) > 0
+        found = np.zeros(len(filled), self.dtype)
         if filled.any():
-            most = f.reduceat(a.data[: a.nnz], a.indptr[:-1][filled])
-            found[filled] = most if explicit else np.where(lengths[filled] < a.shape[1], f(most, 0), most)
+            found[filled] = f.reduceat(rows.data[: rows.nnz], rows.indptr[:-1][filled])
         return csr_array(found)
 
     def trace(self, offset=0):

@@ -395,10 +395,6 @@ class csr_array(_compressed):
             rows = np.ascontiguousarray(rows, dtype=self.indices.dtype)
         if not isinstance(cols, tuple):
             cols = np.ascontiguousarray(cols, dtype=self.indices.dtype)
-            if len(np.unique(cols)) < len(cols):  # as rows of the transpose
-                part = csr_array._made(_lacuna.take(self, rows, (0, self._matrix_shape()[1])))
-                t = part._transposed()
-                return csr_array._made(_lacuna.take(t, cols, (0, t.shape[1])))._transposed()
         return csr_array._made(_lacuna.take(self, rows, cols))
 
     # Conversions.

@@ -319,9 +319,9 @@ def norm(A, ord=None, axis=None):
     A = csr_array(A)._merged()
     if axis is None or (isinstance(axis, tuple) and len(axis) == 2):
         if ord in (None, "fro", "f"):
-            return np.linalg.norm(A.data[: A.nnz])
+            return np.sqrt(A._over("sum_of_squares", None, A))
         if ord in (1, -1, np.inf, -np.inf):
-            sums = abs(A).sum(axis=0 if abs(ord) == 1 else 1)
+            sums = A._over("sum_of_magnitudes", 0 if abs(ord) == 1 else 1, A)
             return sums.max() if ord > 0 else sums.min()
         if ord in (2, -2, 0):
             raise NotImplementedError("norms 2, -2 and 0 of a matrix are not there")
@@ -335,9 +335,9 @@ def norm(A, ord=None, axis=None):
     if ord == 0:
         return A.count_nonzero(axis=axis).astype(A.dtype)
     if ord == 1:
-        return abs(A).sum(axis=axis)
+        return A._over("sum_of_magnitudes", axis % 2, A)
     if ord in (None, 2):
-        return np.sqrt(A.power(2).sum(axis=axis))
+        return np.sqrt(A._over("sum_of_squares", axis % 2, A))
     return np.power(abs(A).power(ord).sum(axis=axis), 1 / ord)
 
 

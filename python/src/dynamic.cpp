@@ -11,8 +11,8 @@ public:
   virtual ~any_dynamic() = default;
   virtual nb::object to_csr_arrays() const = 0;
   virtual nb::object multiply_dense(const any_array& x, bool transpose_it) const = 0;
-  virtual nb::object insert_batch(const any_array& data, const any_array& row,
-                                  const any_array& col, int rule) = 0;
+  virtual nb::object insert_batch(const any_array& data, const any_array& row, const any_array& col,
+                                  int rule) = 0;
   virtual nb::object erase_batch(const any_array& row, const any_array& col) = 0;
   virtual double at(std::int64_t row, std::int64_t col) const = 0;
   virtual void compact_it() = 0;
@@ -68,16 +68,18 @@ public:
   std::int64_t size() const override { return m_.size(); }
   std::size_t bytes() const override { return m_.bytes(); }
   std::string describe() const override {
-    return m_.is_compact() ? "compact" : "up to " + std::to_string(m_.segments_max()) +
-                                             (m_.segments_max() == 1 ? " segment" : " segments") +
-                                             " per row";
+    return m_.is_compact() ? "compact"
+                           : "up to " + std::to_string(m_.segments_max()) +
+                                 (m_.segments_max() == 1 ? " segment" : " segments") + " per row";
   }
 
 private:
   static coo_view<const T, I, I> batch(const any_array* data, const any_array& row,
                                        const any_array& col, index<I> shape) {
-    const auto i = vector_of<I>(row, "the list of rows"), j = vector_of<I>(col, "the list of columns");
-    if (i.size() != j.size() || (data != nullptr && static_cast<std::int64_t>(data->shape(0)) != i.size()))
+    const auto i = vector_of<I>(row, "the list of rows"),
+               j = vector_of<I>(col, "the list of columns");
+    if (i.size() != j.size() ||
+        (data != nullptr && static_cast<std::int64_t>(data->shape(0)) != i.size()))
       throw nb::value_error("lacuna: a batch has as many rows as columns and values");
     const T* const values = data == nullptr ? nullptr : vector_of<T>(*data, "the values").data();
     return {values, i.data(), j.data(), shape, i.size()};

@@ -1,6 +1,6 @@
-// A sparse matrix of Python's as the library reads it: a csr_view over the NumPy arrays of an object
-// that has data, indices, indptr and shape, SciPy's or ours. Nothing is copied; the arrays are held
-// as long as this.
+// A sparse matrix of Python's as the library reads it: a csr_view over the NumPy arrays of an
+// object that has data, indices, indptr and shape, SciPy's or ours. Nothing is copied; the arrays
+// are held as long as this.
 #pragma once
 
 #include <utility>

@@ -60,7 +60,8 @@ matrix::matrix(nb::handle object)
   const auto shape = nb::cast<nb::tuple>(nb::getattr(object, "shape"));
   rows_ = shape.size() == 1 ? 1 : nb::cast<std::int64_t>(shape[0]);
   cols_ = nb::cast<std::int64_t>(shape[shape.size() - 1]);
-  if (size_of(indptr_) != rows_ + 1) throw nb::value_error("lacuna: indptr has not rows + 1 elements");
+  if (size_of(indptr_) != rows_ + 1)
+    throw nb::value_error("lacuna: indptr has not rows + 1 elements");
   nnz_ = wide_ ? static_cast<const std::int64_t*>(indptr_.data())[rows_]
                : static_cast<const std::int32_t*>(indptr_.data())[rows_];
   if (nnz_ < 0 || size_of(indices_) < nnz_ || size_of(data_) < nnz_)

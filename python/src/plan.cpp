@@ -32,9 +32,8 @@ public:
   nb::object multiply_dense(const any_array& x, bool transposed) const override {
     const auto ndim = static_cast<int>(x.ndim());
     const std::int64_t cols = ndim == 2 ? static_cast<std::int64_t>(x.shape(1)) : 1;
-    nb::object result =
-        new_array(std::is_same_v<T, double>, transposed ? a_.cols() : a_.rows(), cols, ndim,
-                  ndim == 2 && x.stride(1) != 1);
+    nb::object result = new_array(std::is_same_v<T, double>, transposed ? a_.cols() : a_.rows(),
+                                  cols, ndim, ndim == 2 && x.stride(1) != 1);
     const auto y = nb::cast<writable_array>(result);
     const auto from = columns_of<T>(x, "the dense operand");
     const auto to = columns_of<T>(y, "the result");

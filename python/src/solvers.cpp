@@ -117,8 +117,9 @@ amg_options options_from(const nb::dict& given) {
                                             {"chebyshev", amg_smoother::chebyshev},
                                             {"gauss_seidel", amg_smoother::gauss_seidel}});
     else if (name == "cycle")
-      o.cycle = choice_of<amg_cycle>("cycle", nb::cast<std::string>(value),
-                                     {{"v", amg_cycle::v}, {"w", amg_cycle::w}, {"k", amg_cycle::k}});
+      o.cycle =
+          choice_of<amg_cycle>("cycle", nb::cast<std::string>(value),
+                               {{"v", amg_cycle::v}, {"w", amg_cycle::w}, {"k", amg_cycle::k}});
     else if (name == "strength")
       o.strength = nb::cast<double>(value);
     else if (name == "unknowns_per_node")
@@ -217,8 +218,8 @@ template <class T> preconditioner_ptr<T> preconditioner_from(nb::handle m, std::
 }
 
 nb::object as_python(const solve_report& r) {
-  return nb::make_tuple(r.converged, name_of(r.reason), r.iterations, r.relative_residual,
-                        r.text(), r.json());
+  return nb::make_tuple(r.converged, name_of(r.reason), r.iterations, r.relative_residual, r.text(),
+                        r.json());
 }
 
 krylov_method method_from(const std::string& name) {
@@ -329,8 +330,8 @@ void bind_solvers(nb::module_& m) {
         nb::arg().none(), nb::arg().none());
   m.def("solve", &solve_system, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(),
         nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
-  m.def("solve_triangle", &solve_triangle, nb::arg(), nb::arg().noconvert(),
-        nb::arg().noconvert(), nb::arg(), nb::arg());
+  m.def("solve_triangle", &solve_triangle, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg(), nb::arg());
 }
 
 } // namespace lacuna::python

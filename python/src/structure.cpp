@@ -3,6 +3,7 @@
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/diagonal.hpp>
+#include <lacuna/op/gather.hpp>
 #include <lacuna/op/select.hpp>
 #include <lacuna/op/transpose.hpp>
 
@@ -70,8 +71,7 @@ nb::object triangle(nb::handle a, std::int64_t k, bool upper) {
   });
 }
 
-/// Rows and columns [first, last), or lists of the matrix's index type; the columns' without
-/// repeats.
+/// Rows and columns [first, last), or lists of the matrix's index type.
 nb::object take(nb::handle object, nb::handle rows, nb::handle columns) {
   const matrix a(object);
   const auto range = [](nb::handle side) {
@@ -86,45 +86,28 @@ nb::object take(nb::handle object, nb::handle rows, nb::handle columns) {
   const line_range column_range = by_column_list ? line_range{} : range(columns);
   return a.visit([&](auto view) {
     using I = typename decltype(view)::index_type;
-    const auto r = by_row_list ? vector_of<I>(row_list, "the list of rows") : vector_view<const I>();
+    const auto r =
+        by_row_list ? vector_of<I>(row_list, "the list of rows") : vector_view<const I>();
     const auto c =
         by_column_list ? vector_of<I>(column_list, "the list of columns") : vector_view<const I>();
     return to_python(without_gil([&](const host_context& ctx) {
       if (by_row_list)
-        return by_column_list ? submatrix(ctx, view, r, c) : submatrix(ctx, view, r, column_range);
-      return by_column_list ? submatrix(ctx, view, row_range, c)
+        return by_column_list ? gather(ctx, view, r, c) : submatrix(ctx, view, r, column_range);
+      return by_column_list ? gather(ctx, view, row_range, c)
                             : submatrix(ctx, view, row_range, column_range);
     }));
   });
 }
 
-/// Values of entries (rows[k], columns[k]), 0 where there is none; duplicates are added up.
-/// O(log row) each where rows are known to be sorted, else O(row).
+/// Values of elements (rows[k], columns[k]).
 nb::object look_up(nb::handle object, const any_array& rows, const any_array& columns) {
   const matrix a(object);
   return a.visit([&](auto view) {
-    using V = decltype(view);
-    using T = typename V::scalar_type;
-    using I = typename V::index_type;
+    using I = typename decltype(view)::index_type;
     const auto i = vector_of<I>(rows, "the list of rows");
     const auto j = vector_of<I>(columns, "the list of columns");
-    return to_numpy(without_gil([&](const host_context& ctx) {
-      array<T> found(ctx, i.size());
-      const bool sorted = view.order().sorted;
-      for (std::int64_t k = 0; k < i.size(); ++k) {
-        const I* const first = view.colind().data() + view.rowptr()[i[k]];
-        const I* const last = view.colind().data() + view.rowptr()[i[k] + 1];
-        T sum = 0;
-        for (const I* p = sorted ? std::lower_bound(first, last, j[k]) : first; p < last; ++p) {
-          if (*p == j[k])
-            sum += view.values()[p - view.colind().data()];
-          else if (sorted)
-            break;
-        }
-        found[k] = sum;
-      }
-      return found;
-    }));
+    return to_numpy(
+        without_gil([&](const host_context& ctx) { return elements(ctx, view, i, j); }));
   });
 }
 
@@ -151,10 +134,10 @@ nb::object to_dense_array(nb::handle object, bool by_columns) {
 nb::object from_dense(const any_array& x, bool wide) {
   const auto made = [&]<class T, class I>(T, I) {
     const auto view = columns_of<T>(x, "the dense matrix");
-    return to_python(
-        without_gil([&](const host_context& ctx) { return to_csr<I, I>(ctx, view); }));
+    return to_python(without_gil([&](const host_context& ctx) { return to_csr<I, I>(ctx, view); }));
   };
-  if (wide) return holds<double>(x) ? made(double{}, std::int64_t{}) : made(float{}, std::int64_t{});
+  if (wide)
+    return holds<double>(x) ? made(double{}, std::int64_t{}) : made(float{}, std::int64_t{});
   return holds<double>(x) ? made(double{}, std::int32_t{}) : made(float{}, std::int32_t{});
 }
 

@@ -36,12 +36,12 @@ def pairs(draw, shape=None, **kwargs):
     """The same matrix twice: SciPy's and ours, in CSR, CSC or COO."""
     data, row, col, shape = draw(entries(shape=shape, **kwargs))
     arrays = rows_of(data, row, col, shape)
-    theirs = scipy.sparse.csr_array(arrays, shape=shape)
+    theirs = scipy.sparse.csr_array(arrays, shape=shape, copy=True)  # SciPy's methods may change its arrays
     format = draw(st.sampled_from(["csr", "csc", "coo"]))
     if format == "csr":
         return theirs, lacuna.csr_array(arrays, shape=shape)
     if format == "csc":
-        return theirs.tocsc(), lacuna.csc_array(theirs.tocsc())
+        return theirs.tocsc(), lacuna.csc_array(theirs.tocsc(), copy=True)
     return theirs.tocoo(), lacuna.coo_array((data, (row, col)), shape=shape)
 
 
