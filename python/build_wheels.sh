@@ -27,7 +27,7 @@ for python in "${pythons[@]}"; do
   rm -rf "$scratch/raw" "$scratch/try"
   # The library itself is compiled once: all share the folder of its objects.
   "$python" -m venv "$scratch/try"
-  "$scratch/try/bin/python" -m pip wheel -q --no-deps -C build-dir="$PWD/build/wheel" -w "$scratch/raw" .
+  "$scratch/try/bin/python" -m pip wheel -q --no-deps --config-settings=build-dir="$PWD/build/wheel" -w "$scratch/raw" .
   PATH="$scratch/tools/bin:$PATH" "$scratch/tools/bin/auditwheel" repair -w "$scratch/repaired" "$scratch"/raw/*.whl
   wheel=$(ls -t "$scratch"/repaired/*.whl | head -n 1)
   say "trying $(basename "$wheel") in a fresh environment"

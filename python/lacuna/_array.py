@@ -344,7 +344,7 @@ class sparse_array:
         from ._csr import csr_array
 
         if is_scalar(other):
-            if np.result_type(self.dtype, other) != self.dtype:
+            if self.dtype == np.float32 and np.result_type(self.dtype, other) == np.float64:
                 return self.astype(np.float64)._extreme_of(other, f, rule)
             if f(0, other) == 0:
                 return self._map(lambda v: f(v, other))

@@ -85,6 +85,7 @@ class _compressed(sparse_array):
         self._sorted = self._unique = True
 
     def _take_arrays(self, data, indices, indptr, shape, dtype, copy):
+        lists = not isinstance(indices, np.ndarray)
         data, indices, indptr = np.asarray(data), np.asarray(indices), np.asarray(indptr)
         if data.ndim != 1 or indices.ndim != 1 or indptr.ndim != 1:
             raise ValueError("data, indices, and indptr should be 1-D")
@@ -93,7 +94,7 @@ class _compressed(sparse_array):
             across = int(indices.max()) + 1 if len(indices) else 0
             shape = (across, lines) if self._by_columns else (lines, across)
         largest = max(*shape, len(indices)) if len(shape) == 2 else max(shape[0], len(indices))
-        width = index_type(indices, indptr, largest=largest, narrow=True)
+        width = index_type(indices, indptr, largest=largest, narrow=lists)
         self.data = as_values(data, dtype, copy)
         self.indices = as_indices(indices, width, copy)
         self.indptr = as_indices(indptr, width, copy)
@@ -430,6 +431,8 @@ class csr_array(_compressed):
                 return _multiply_dense(self, other)
             except TypeError:  # of another type, or with gaps
                 pass
+            except ValueError as e:
+                raise ValueError(f"matmul: dimension mismatch: {e}") from None
         return self._product(other)
 
     def _product(self, other):
@@ -476,19 +479,15 @@ class csr_array(_compressed):
         return made if is_scalar(made) and k.shape == () else _shaped(made, k.shape)
 
     def _selected(self, row, col):
-        m, n = self._shape
-        if isinstance(row, int) and isinstance(col, int):
-            return self._looked_up(np.array([row]), np.array([col]))[0]
-        points = isinstance(row, np.ndarray) and isinstance(col, np.ndarray)
-        if points and row.ndim == 2 and row.shape[1] == 1 and (col.ndim == 1 or col.shape[0] == 1):
-            return self._taken(row[:, 0], col.reshape(-1))
-        if points or (isinstance(row, np.ndarray) and row.ndim == 2) or (isinstance(col, np.ndarray) and col.ndim == 2):
-            if isinstance(row, slice) or isinstance(col, slice):
-                raise IndexError("Only 1D or 2D results: >2D is not supported")
-            row, col = np.broadcast_arrays(row, col)
-            found = self._looked_up(row.ravel(), col.ravel()).reshape(row.shape)
-            return csr_array(found) if found.ndim else found[()]
-        return self._taken(_range_or_list(row, m), _range_or_list(col, n))
+        points = _points(row, col)
+        if points is None:
+            return self._taken(_range_or_list(row, self._shape[0]), _range_or_list(col, self._shape[1]))
+        return self._at(*points)
+
+    def _at(self, i, j):
+        """Elements at these places, in the shape of the two arrays."""
+        found = self._looked_up(i.ravel(), j.ravel()).reshape(i.shape)
+        return csr_array(found) if found.ndim else found[()]
 
     def _looked_up(self, rows, cols):
         """Values at these places."""
@@ -581,12 +580,13 @@ class csc_array(_compressed):
         k = parsed_key(key, self._shape)
         if len(k.shape) > 2:
             raise IndexError("Only 1D or 2D results: >2D is not supported")
-        row, col = (p.T if isinstance(p, np.ndarray) else p for p in k.index)
-        made = self._rows()._selected(col, row)
-        if is_scalar(made):
-            return made if k.shape == () else _shaped(made, k.shape)
-        made = made._transposed() if made.ndim == 2 and len(k.shape) == 1 else made.T
-        return _shaped(made, k.shape)
+        row, col = k.index
+        points = _points(row, col)
+        if points is not None:
+            made = self._rows()._at(*points[::-1])
+            return made if is_scalar(made) and k.shape == () else _shaped(made, k.shape)
+        part = self._rows()._taken(_range_or_list(col, self._shape[1]), _range_or_list(row, self._shape[0]))
+        return _shaped(part._transposed() if len(k.shape) == 1 else part.T, k.shape)
 
 
 def _checked_product(left, right):
@@ -607,6 +607,21 @@ def _shaped(made, shape):
     if made.ndim == 2 and len(shape) == 1 and made.shape[0] == 1:
         return made.tocsr()._as_shape(shape)
     return made.reshape(shape)
+
+
+def _points(row, col):
+    """Arrays of rows and columns of one shape, where a key picks single elements; None where it picks
+    whole rows and columns."""
+    if isinstance(row, slice) or isinstance(col, slice):
+        if any(isinstance(p, np.ndarray) and p.ndim == 2 for p in (row, col)):
+            raise IndexError("Only 1D or 2D results: >2D is not supported")
+        return None
+    lists = [isinstance(p, np.ndarray) for p in (row, col)]
+    if all(lists) and row.ndim == 2 and row.shape[1] == 1 and (col.ndim == 1 or col.shape[0] == 1):
+        return None
+    if any(lists) and not all(lists) and max(np.ndim(row), np.ndim(col)) == 1:
+        return None
+    return np.broadcast_arrays(row, col)
 
 
 def _range_or_list(part, size):

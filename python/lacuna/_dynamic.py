@@ -137,8 +137,9 @@ class dynamic_array(sparse_array):
         if is_sparse(value):
             value = value.toarray()
         value = as_values(value, self._dtype)
-        if value.ndim > i.ndim and value.shape[: value.ndim - i.ndim] == (1,) * (value.ndim - i.ndim):
-            value = value.reshape(value.shape[value.ndim - i.ndim :])
+        if value.ndim == 2 and i.ndim < 2:  # SciPy takes a column for a column, a row for a row
+            sides = [1 if isinstance(part, int) else i.size for part in k.index]
+            value = np.broadcast_to(value, sides).reshape(i.shape) if value.shape == tuple(sides) else value
         try:
             value = np.broadcast_to(value, i.shape).ravel()
         except ValueError:
