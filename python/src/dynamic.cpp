@@ -30,21 +30,13 @@ public:
     return to_python(without_gil([&](const host_context& ctx) { return to_csr(ctx, m_); }));
   }
   nb::object multiply_dense(const any_array& x, bool transpose_it) const override {
-    const auto ndim = static_cast<int>(x.ndim());
-    const std::int64_t cols = ndim == 2 ? static_cast<std::int64_t>(x.shape(1)) : 1;
-    const std::int64_t rows = transpose_it ? m_.shape().col : m_.shape().row;
-    nb::object result =
-        new_array(std::is_same_v<T, double>, rows, cols, ndim, ndim == 2 && x.stride(1) != 1);
-    const auto y = nb::cast<writable_array>(result);
-    const auto from = columns_of<T>(x, "the dense operand");
-    const auto to = columns_of<T>(y, "the result");
-    without_gil([&](const host_context& ctx) {
-      if (transpose_it)
-        multiply(ctx, transposed(m_), from, to);
-      else
-        multiply(ctx, m_, from, to);
-    });
-    return result;
+    return dense_product<T>(x, transpose_it ? m_.shape().col : m_.shape().row,
+                            [&](const host_context& ctx, auto from, auto to) {
+                              if (transpose_it)
+                                multiply(ctx, transposed(m_), from, to);
+                              else
+                                multiply(ctx, m_, from, to);
+                            });
   }
   nb::object insert_batch(const any_array& data, const any_array& row, const any_array& col,
                           int rule) override {

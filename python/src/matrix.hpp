@@ -127,6 +127,19 @@ template <class F> auto without_gil(F f) {
   return f(ctx);
 }
 
+/// The product with a dense operand, a vector or a matrix, in its layout: f(ctx, x, y) makes y,
+/// which has so many rows, of x.
+template <class T, class F> nb::object dense_product(const any_array& x, std::int64_t rows, F f) {
+  const auto ndim = static_cast<int>(x.ndim());
+  const std::int64_t cols = ndim == 2 ? static_cast<std::int64_t>(x.shape(1)) : 1;
+  const auto from = columns_of<T>(x, "the dense operand");
+  nb::object result =
+      new_array(std::is_same_v<T, double>, rows, cols, ndim, cols > 1 && x.stride(1) != 1);
+  const auto to = columns_of<T>(nb::cast<writable_array>(result), "the result");
+  without_gil([&](const host_context& ctx) { f(ctx, from, to); });
+  return result;
+}
+
 // One for each source.
 void bind_products(nb::module_& m);
 void bind_elements(nb::module_& m);

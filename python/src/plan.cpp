@@ -30,20 +30,13 @@ public:
           return plan(ctx, a_.view<T, I>(), hints);
         })) {}
   nb::object multiply_dense(const any_array& x, bool transposed) const override {
-    const auto ndim = static_cast<int>(x.ndim());
-    const std::int64_t cols = ndim == 2 ? static_cast<std::int64_t>(x.shape(1)) : 1;
-    nb::object result = new_array(std::is_same_v<T, double>, transposed ? a_.cols() : a_.rows(),
-                                  cols, ndim, ndim == 2 && x.stride(1) != 1);
-    const auto y = nb::cast<writable_array>(result);
-    const auto from = columns_of<T>(x, "the dense operand");
-    const auto to = columns_of<T>(y, "the result");
-    without_gil([&](const host_context&) {
-      if (transposed)
-        op_.multiply_transposed(from, to);
-      else
-        op_.multiply(from, to);
-    });
-    return result;
+    return dense_product<T>(x, transposed ? a_.cols() : a_.rows(),
+                            [&](const host_context&, auto from, auto to) {
+                              if (transposed)
+                                op_.multiply_transposed(from, to);
+                              else
+                                op_.multiply(from, to);
+                            });
   }
   std::string explain() const override { return op_.explain(); }
   std::string json() const override { return op_.json(); }

@@ -9,24 +9,16 @@ namespace {
 
 nb::object multiply_dense(nb::handle left, const any_array& x, bool transpose_it) {
   const matrix a(left);
-  const std::int64_t rows = transpose_it ? a.cols() : a.rows();
-  const auto ndim = static_cast<int>(x.ndim());
-  const std::int64_t cols = ndim == 2 ? static_cast<std::int64_t>(x.shape(1)) : 1;
-  const bool by_columns = ndim == 2 && cols > 1 && x.stride(1) != 1;
-  nb::object result = new_array(a.has_doubles(), rows, cols, ndim, by_columns);
-  const auto y = nb::cast<writable_array>(result);
-  a.visit([&](auto view) {
+  return a.visit([&](auto view) {
     using T = typename decltype(view)::scalar_type;
-    const auto from = columns_of<T>(x, "the dense operand");
-    const auto to = columns_of<T>(y, "the result");
-    without_gil([&](const host_context& ctx) {
-      if (transpose_it)
-        multiply(ctx, transposed(view), from, to);
-      else
-        multiply(ctx, view, from, to);
-    });
+    return dense_product<T>(x, transpose_it ? a.cols() : a.rows(),
+                            [&](const host_context& ctx, auto from, auto to) {
+                              if (transpose_it)
+                                multiply(ctx, transposed(view), from, to);
+                              else
+                                multiply(ctx, view, from, to);
+                            });
   });
-  return result;
 }
 
 /// f(ctx, a, b); where the result has more entries than 32-bit offsets number, of operands with
