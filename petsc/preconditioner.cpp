@@ -1,0 +1,204 @@
+// The preconditioner lacunaamg: Lacuna's algebraic multigrid for the matrix of one rank, alone or
+// as the solver of blocks under bjacobi and asm. Of several ranks' matrix it is refused.
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <petscpc.h>
+
+#include "plugin.hpp"
+#include <lacuna/op/copy.hpp>
+#include <lacuna/solver/amg.hpp>
+
+namespace lacuna::petsc {
+namespace {
+
+/// Kept in PC::data.
+struct kept_amg {
+  amg_options options;
+  std::unique_ptr<host_context> ctx;
+  std::unique_ptr<amg<double>> hierarchy;
+  PetscObjectState nonzero_state = -1;
+};
+
+kept_amg& kept(PC pc) { return *static_cast<kept_amg*>(pc->data); }
+
+/// The matrix of this rank, which must be all of it.
+PetscErrorCode local_matrix(PC pc, Mat& a) {
+  PetscFunctionBegin;
+  PetscMPIInt ranks = 0;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(reinterpret_cast<PetscObject>(pc)), &ranks));
+  PetscCheck(ranks == 1, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_SUP,
+             "-pc_type lacunaamg is for the matrix of one rank, this one has %d: "
+             "-pc_type bjacobi or asm with -sub_pc_type lacunaamg",
+             ranks);
+  a = pc->pmat;
+  PetscBool sequential = PETSC_FALSE, distributed = PETSC_FALSE;
+  PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(a), MATSEQAIJ, &sequential));
+  PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(a), MATMPIAIJ, &distributed));
+  if (distributed) PetscCall(MatGetDiagonalBlock(a, &a));
+  PetscCheck(sequential || distributed, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "-pc_type lacunaamg takes matrices of type aij, not %s",
+             reinterpret_cast<PetscObject>(a)->type_name);
+  PetscFunctionReturn(0);
+}
+
+/// Unknowns of a node are the matrix's block size, and what it says of its near-null space.
+PetscErrorCode read_matrix_facts(Mat a, amg_options& o) {
+  PetscFunctionBegin;
+  PetscInt block = 1;
+  PetscCall(MatGetBlockSize(a, &block));
+  o.unknowns_per_node = static_cast<int>(block);
+  o.near_null_space.clear();
+  MatNullSpace near = nullptr;
+  PetscCall(MatGetNearNullSpace(a, &near));
+  if (near == nullptr) PetscFunctionReturn(0);
+  PetscBool constant = PETSC_FALSE;
+  PetscInt vectors = 0;
+  const Vec* vector = nullptr;
+  PetscCall(MatNullSpaceGetVecs(near, &constant, &vectors, &vector));
+  if (constant) o.near_null_space.assign(static_cast<std::size_t>(a->rmap->n), 1.0);
+  for (PetscInt k = 0; k < vectors; ++k) {
+    const PetscScalar* v = nullptr;
+    PetscCall(VecGetArrayRead(vector[k], &v));
+    o.near_null_space.insert(o.near_null_space.end(), v, v + a->rmap->n);
+    PetscCall(VecRestoreArrayRead(vector[k], &v));
+  }
+  PetscFunctionReturn(0);
+}
+
+/// The hierarchy keeps a copy of the matrix: applications between two set-ups see the one that was
+/// set up, whatever becomes of the arrays.
+PetscErrorCode set_up(PC pc) {
+  PetscFunctionBegin;
+  kept_amg& k = kept(pc);
+  Mat a = nullptr;
+  PetscCall(local_matrix(pc, a));
+  PetscCall(PetscLogEventBegin(events().amg_setup, pc, nullptr, nullptr, nullptr));
+  PetscCall(guarded([&] {
+    PetscFunctionBegin;
+    matrix_view view;
+    PetscCall(view_with_order(a, view));
+    settings s;
+    PetscCall(read_settings(reinterpret_cast<PetscObject>(pc), s));
+    if (k.hierarchy != nullptr && a->nonzerostate == k.nonzero_state &&
+        k.hierarchy->size() == view.shape().row) {
+      k.hierarchy->update_values(*k.ctx, copy_to(*k.ctx, view));
+      counts().amg_updates += 1;
+    } else {
+      PetscCall(read_matrix_facts(a, k.options));
+      k.hierarchy = nullptr;
+      k.ctx = std::make_unique<host_context>(host_options{static_cast<int>(s.threads)});
+      k.hierarchy = std::make_unique<amg<double>>(*k.ctx, copy_to(*k.ctx, view), k.options);
+      counts().amg_setups += 1;
+    }
+    k.nonzero_state = a->nonzerostate;
+    if (s.explain)
+      PetscCall(PetscFPrintf(PETSC_COMM_SELF, stdout, "%s", k.hierarchy->explain().c_str()));
+    PetscFunctionReturn(0);
+  }));
+  PetscCall(PetscLogEventEnd(events().amg_setup, pc, nullptr, nullptr, nullptr));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode apply(PC pc, Vec r, Vec z) {
+  PetscFunctionBegin;
+  const kept_amg& k = kept(pc);
+  const PetscScalar* from = nullptr;
+  PetscScalar* to = nullptr;
+  PetscCall(VecGetArrayRead(r, &from));
+  PetscCall(VecGetArrayWrite(z, &to));
+  PetscCall(PetscLogEventBegin(events().amg_apply, pc, nullptr, nullptr, nullptr));
+  PetscCall(guarded([&] {
+    const std::int64_t n = k.hierarchy->size();
+    k.hierarchy->apply(*k.ctx, vector_view<const double>(from, n), vector_view<double>(to, n));
+    return PetscErrorCode{0};
+  }));
+  PetscCall(PetscLogEventEnd(events().amg_apply, pc, nullptr, nullptr, nullptr));
+  counts().amg_applies += 1;
+  PetscCall(VecRestoreArrayRead(r, &from));
+  PetscCall(VecRestoreArrayWrite(z, &to));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode reset(PC pc) {
+  PetscFunctionBegin;
+  kept(pc).hierarchy = nullptr;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode destroy(PC pc) {
+  PetscFunctionBegin;
+  delete static_cast<kept_amg*>(pc->data);
+  pc->data = nullptr;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode set_from_options(PC pc, PetscOptionItems* PetscOptionsObject) { // the macros' name
+  PetscFunctionBegin;
+  amg_options& o = kept(pc).options;
+  static const char* const kinds[] = {"smoothed_aggregation", "classical"};
+  static const char* const smoothers[] = {"jacobi", "l1_jacobi", "chebyshev", "gauss_seidel"};
+  static const char* const cycles[] = {"v", "w", "k"};
+  auto kind = static_cast<PetscInt>(o.kind), smoother = static_cast<PetscInt>(o.smoother),
+       cycle = static_cast<PetscInt>(o.cycle);
+  PetscInt levels = o.most_levels, coarse = o.coarse_rows, before = o.pre_sweeps,
+           after = o.post_sweeps;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Lacuna AMG options");
+  PetscCall(PetscOptionsEList("-pc_lacunaamg_kind", "smoothed aggregation or classical",
+                              "PCSetType", kinds, 2, kinds[kind], &kind, nullptr));
+  PetscCall(PetscOptionsEList("-pc_lacunaamg_smoother", "the smoother", "PCSetType", smoothers, 4,
+                              smoothers[smoother], &smoother, nullptr));
+  PetscCall(PetscOptionsEList("-pc_lacunaamg_cycle", "v, w or k (for flexible methods)",
+                              "PCSetType", cycles, 3, cycles[cycle], &cycle, nullptr));
+  PetscCall(PetscOptionsReal("-pc_lacunaamg_strength", "connections below it are weak", "PCSetType",
+                             o.strength, &o.strength, nullptr));
+  PetscCall(PetscOptionsInt("-pc_lacunaamg_levels", "levels at most", "PCSetType", levels, &levels,
+                            nullptr));
+  PetscCall(PetscOptionsInt("-pc_lacunaamg_coarse_rows", "rows below which a matrix is inverted",
+                            "PCSetType", coarse, &coarse, nullptr));
+  PetscCall(PetscOptionsInt("-pc_lacunaamg_pre_sweeps", "sweeps before the coarse correction",
+                            "PCSetType", before, &before, nullptr));
+  PetscCall(PetscOptionsInt("-pc_lacunaamg_post_sweeps", "sweeps after it", "PCSetType", after,
+                            &after, nullptr));
+  PetscOptionsHeadEnd();
+  o.kind = static_cast<amg_kind>(kind);
+  o.smoother = static_cast<amg_smoother>(smoother);
+  o.cycle = static_cast<amg_cycle>(cycle);
+  o.most_levels = static_cast<int>(levels);
+  o.coarse_rows = static_cast<int>(coarse);
+  o.pre_sweeps = static_cast<int>(before);
+  o.post_sweeps = static_cast<int>(after);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode view(PC pc, PetscViewer viewer) {
+  PetscFunctionBegin;
+  PetscBool text = PETSC_FALSE;
+  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &text));
+  if (text && kept(pc).hierarchy != nullptr)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s", kept(pc).hierarchy->explain().c_str()));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode create(PC pc) {
+  PetscFunctionBegin;
+  PetscCall(guarded([&] { return pc->data = new kept_amg, PetscErrorCode{0}; }));
+  pc->ops->setup = set_up;
+  pc->ops->apply = apply;
+  pc->ops->reset = reset;
+  pc->ops->destroy = destroy;
+  pc->ops->setfromoptions = set_from_options;
+  pc->ops->view = view;
+  PetscFunctionReturn(0);
+}
+
+} // namespace
+
+PetscErrorCode register_preconditioner() {
+  PetscFunctionBegin;
+  PetscCall(PCRegister(preconditioner_type, create));
+  PetscFunctionReturn(0);
+}
+
+} // namespace lacuna::petsc
