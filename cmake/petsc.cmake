@@ -1,9 +1,15 @@
 # lacuna_petsc: PETSc's headers and library and MPI's, for the parts in petsc/. LACUNA_HAS_PETSC
 # says whether they are there. PETSc's headers are C++ enough, but not without warnings: SYSTEM.
-set(LACUNA_PETSC AUTO CACHE STRING "PETSc: AUTO (if pkg-config finds it), ON or OFF")
+if(PROJECT_IS_TOP_LEVEL)
+  set(default AUTO)
+else()
+  set(default OFF)
+endif()
+set(LACUNA_PETSC ${default} CACHE STRING "PETSc: AUTO (if pkg-config finds it), ON or OFF")
 set_property(CACHE LACUNA_PETSC PROPERTY STRINGS AUTO ON OFF)
 set(LACUNA_HAS_PETSC OFF)
-if(LACUNA_PETSC STREQUAL OFF)
+# A sanitizer's runtime would have to be loaded before mpirun's programs, which have none.
+if(LACUNA_PETSC STREQUAL OFF OR (LACUNA_SANITIZE AND LACUNA_PETSC STREQUAL AUTO))
   return()
 endif()
 find_package(PkgConfig QUIET)

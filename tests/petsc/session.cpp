@@ -1,0 +1,99 @@
+#include "petsc/session.hpp"
+
+#include <cstdlib>
+#include <vector>
+
+namespace lacuna::test {
+namespace {
+
+std::string message;
+
+PetscErrorCode remember(MPI_Comm, int, const char*, const char*, PetscErrorCode code,
+                        PetscErrorType type, const char* text, void*) {
+  if (type == PETSC_ERROR_INITIAL) message = std::to_string(code) + ": " + text;
+  return code;
+}
+
+void finalize() { (void)PetscFinalize(); }
+
+} // namespace
+
+void ok(PetscErrorCode code) { ASSERT_EQ(code, 0); }
+
+void Petsc::SetUpTestSuite() {
+  PetscBool running = PETSC_FALSE;
+  ok(PetscInitialized(&running));
+  if (running) return;
+  static char name[] = "lacuna-test-petsc", option[] = "-dll_append",
+              plugin[] = LACUNA_PETSC_PLUGIN;
+  static char* words[] = {name, option, plugin, nullptr};
+  int count = 3;
+  char** arguments = words;
+  ok(PetscInitialize(&count, &arguments, nullptr, nullptr));
+  (void)std::atexit(finalize);
+}
+void Petsc::SetUp() {
+  ok(PetscOptionsCreate(&options_));
+  ok(PetscOptionsPush(options_));
+}
+void Petsc::TearDown() {
+  ok(PetscOptionsPop());
+  ok(PetscOptionsDestroy(&options_));
+}
+
+void Petsc::set(const char* option, const char* value) {
+  ok(PetscOptionsSetValue(nullptr, option, value));
+}
+
+void Petsc::begin_errors() {
+  message.clear();
+  ok(PetscPushErrorHandler(remember, nullptr));
+}
+std::string Petsc::end_errors(PetscErrorCode code) {
+  ok(PetscPopErrorHandler());
+  return code == 0 ? std::string() : message;
+}
+
+Mat make_mat(const csr<double, int, int>& a, const char* type) {
+  Mat made = nullptr;
+  ok(MatCreate(PETSC_COMM_SELF, &made));
+  ok(MatSetSizes(made, a.shape().row, a.shape().col, a.shape().row, a.shape().col));
+  ok(MatSetType(made, type));
+  ok(MatSeqAIJSetPreallocationCSR(made, a.rowptr().data(), a.colind().data(), a.values().data()));
+  return made;
+}
+
+Vec make_vec(PetscInt size, int seed) {
+  Vec made = nullptr;
+  ok(VecCreateSeq(PETSC_COMM_SELF, size, &made));
+  PetscScalar* element = nullptr;
+  ok(VecGetArrayWrite(made, &element));
+  for (PetscInt k = 0; k < size; ++k) element[k] = ((k * 37 + seed * 11) % 101 - 50) / 64.0;
+  ok(VecRestoreArrayWrite(made, &element));
+  return made;
+}
+
+double difference(Vec a, Vec b) {
+  Vec d = nullptr;
+  double size = 0, most = 0;
+  ok(VecDuplicate(a, &d));
+  ok(VecCopy(a, d));
+  ok(VecNorm(a, NORM_INFINITY, &size));
+  ok(VecAXPY(d, -1, b));
+  ok(VecNorm(d, NORM_INFINITY, &most));
+  ok(VecDestroy(&d));
+  return size > 0 ? most / size : most;
+}
+
+double difference(Mat a, Mat b) {
+  Mat d = nullptr;
+  double size = 0, most = 0;
+  ok(MatConvert(a, MATSEQAIJ, MAT_INITIAL_MATRIX, &d));
+  ok(MatNorm(d, NORM_FROBENIUS, &size));
+  ok(MatAXPY(d, -1, b, DIFFERENT_NONZERO_PATTERN));
+  ok(MatNorm(d, NORM_FROBENIUS, &most));
+  ok(MatDestroy(&d));
+  return size > 0 ? most / size : most;
+}
+
+} // namespace lacuna::test
