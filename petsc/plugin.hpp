@@ -28,9 +28,9 @@ inline constexpr const char* preconditioner_type = "lacunaamg";
 
 /// Options of an object, those with its prefix before those without.
 struct settings {
-  std::string format;       ///< -lacuna_format; empty: the planner's choice
+  std::string format;         ///< -lacuna_format; empty: the planner's choice
   PetscReal multiplies = 100; ///< -lacuna_multiplies
-  PetscInt threads = 1;     ///< -lacuna_threads: of each rank
+  PetscInt threads = 1;       ///< -lacuna_threads: of each rank
   PetscBool explain = PETSC_FALSE;
 };
 PetscErrorCode read_settings(PetscObject object, settings& s);

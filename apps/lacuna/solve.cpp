@@ -1,6 +1,7 @@
 // lacuna solve A: A x = b, how the residual fell and how long it took.
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <dlfcn.h>
 #include <memory>
 #include <optional>
 
@@ -12,6 +13,7 @@
 #include "common/vectors.hpp"
 #include "lacuna/command.hpp"
 #include "lacuna/convergence.hpp"
+#include "petsc/mpi_solve.hpp"
 #include "reference/reference.hpp"
 #include <lacuna/solver/solve.hpp>
 
@@ -23,7 +25,7 @@ struct solve_settings {
   std::string method = "auto", preconditioner = "auto", order = "none";
   stopping_rule stop;
   int restart = 30;
-  bool verify = false;
+  bool verify = false, mpi = false;
   io::read_options read;
 };
 
@@ -31,6 +33,7 @@ struct solve_outcome {
   solve_report report;
   std::int64_t rows = 0, entries = 0;
   double verified = 0; ///< relative residual by the reference loops
+  int ranks = 0;       ///< of --mpi
 };
 
 /// |b - A x| / |b|, by the reference's product.
@@ -94,6 +97,7 @@ void report(const options& o, const solve_settings& s, const solve_outcome& resu
                    {"precision", o.values == precision::f64 ? "f64" : "f32"},
                    {"order", s.order},
                    {"device", device}};
+    if (result.ranks > 0) object["ranks"] = result.ranks;
     object.update(json::parse(r.json()));
     object["verify_residual"] = s.verify ? json(result.verified) : json();
     return print_json(object);
@@ -129,8 +133,49 @@ void report(const options& o, const solve_settings& s, const solve_outcome& resu
           right ? "✓" : "✗", result.verified);
 }
 
+/// From liblacunapetsc.so, where there is one: with it come MPI and PETSc.
+petsc::mpi_solve_function* load_mpi_solve() {
+  // MPI's own plug-ins look for its names among the global ones.
+  void* const library = ::dlopen(petsc::mpi_solve_library, RTLD_NOW | RTLD_GLOBAL);
+  void* const found = library == nullptr ? nullptr : ::dlsym(library, petsc::mpi_solve_name);
+  if (found == nullptr)
+    throw unsupported(fmt::format("--mpi needs {}, which is built where PETSc is: {}",
+                                  petsc::mpi_solve_library, ::dlerror()));
+  return reinterpret_cast<petsc::mpi_solve_function*>(found);
+}
+
+/// Every rank; the first one prints.
+int run_on_ranks(const options& o, const solve_settings& s) {
+  if (s.matrix == "-" || s.b == "-")
+    throw CLI::ValidationError("--mpi", "standard input cannot be shared among ranks");
+  if (o.values != precision::f64) throw CLI::ValidationError("--mpi", "needs --precision f64");
+  if (s.order != "none") throw CLI::ValidationError("--mpi", "needs --order none");
+  (void)host_only(o);
+  petsc::mpi_solve_request request{s.matrix,         s.b,      s.x,       s.method,
+                                   s.preconditioner, s.stop,   s.restart, o.threads,
+                                   o.seed,           s.verify, s.read};
+  petsc::mpi_solve_outcome outcome;
+  auto* const solve_with_mpi = load_mpi_solve();
+  try {
+    solve_with_mpi(request, outcome);
+  } catch (...) {
+    if (outcome.rank == 0) throw;
+    return static_cast<int>(exit_done); // all ranks threw it; the job's code is the first one's
+  }
+  const solve_outcome result{std::move(outcome.report), outcome.rows, outcome.entries,
+                             outcome.verified, outcome.ranks};
+  const bool right = !s.verify || agrees<double>(result);
+  if (outcome.rank == 0)
+    report(o, s, result, right, "host",
+           fmt::format("{} rank{} of {} thread{}", outcome.ranks, outcome.ranks == 1 ? "" : "s",
+                       request.threads, request.threads == 1 ? "" : "s"));
+  const bool done = outcome.rank != 0 || (result.report.converged && right);
+  return static_cast<int>(done ? exit_done : exit_failed);
+}
+
 int run_solve(const options& o, const solve_settings& s) {
   require_output(o, s.x);
+  if (s.mpi) return run_on_ranks(o, s);
   if (s.matrix == "-" && s.b == "-")
     throw CLI::ValidationError("-b", "standard input is taken by the matrix");
   return with_values(o.values, [&](auto zero) {
@@ -197,6 +242,7 @@ void add_solve(CLI::App& cli, const options& o, action& chosen) {
                           "renumber rows and columns first; default: none")
       ->option_text("O");
   command->add_flag("--verify", s->verify, "compute the residual by the reference loops, too");
+  command->add_flag("--mpi", s->mpi, "under mpirun: rows are shared among ranks, by PETSc");
   add_read_options(*command, s->read);
   command->footer(
       "Starts from x = 0. Without --method the matrix says which: symmetric with a positive\n"
@@ -205,7 +251,8 @@ void add_solve(CLI::App& cli, const options& o, action& chosen) {
       "Examples:\n"
       "  lacuna solve gen:poisson3d:n=40 --verify\n"
       "  lacuna solve A.mtx -b b.mtx -o x.mtx --tol 1e-10\n"
-      "  lacuna solve A.mtx --method gmres --restart 60 --precond jacobi --json");
+      "  lacuna solve A.mtx --method gmres --restart 60 --precond jacobi --json\n"
+      "  mpirun -n 4 lacuna solve --mpi A.mtx -b b.mtx -o x.mtx");
   command->callback([&o, &chosen, s] { chosen = [&o, s] { return run_solve(o, *s); }; });
 }
 
