@@ -2,6 +2,7 @@
 #include <lacuna/format/bsr.hpp>
 
 #include <bit>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -15,11 +16,52 @@ namespace {
 template <class I> constexpr I column_of(I stored) { return stored < 0 ? ~stored : stored; }
 constexpr std::uint64_t all_of(int block) { return ~std::uint64_t{0} >> (64 - block * block); }
 
+/// Calls f(block column) for each block of block row i that has entries, in order: the rows, which
+/// are sorted, are merged.
+template <class I, class O, class F>
+void for_each_block(csr_view<const float, I, O> a, int block, std::int64_t i, F f) {
+  const I b = static_cast<I>(block);
+  const I* const colind = a.colind().data();
+  const std::int64_t first = i * block, rows = a.shape().row - first;
+  const int count = static_cast<int>(std::min<std::int64_t>(rows, block));
+  O next[8], end[8];
+  for (int r = 0; r < count; ++r) {
+    next[r] = a.rowptr()[first + r];
+    end[r] = a.rowptr()[first + r + 1];
+  }
+  while (true) {
+    I least = std::numeric_limits<I>::max();
+    for (int r = 0; r < count; ++r)
+      if (next[r] < end[r]) least = std::min(least, colind[next[r]]);
+    if (least == std::numeric_limits<I>::max()) return;
+    const I column = static_cast<I>(least / b);
+    const std::int64_t beyond = (std::int64_t{column} + 1) * b;
+    for (int r = 0; r < count; ++r)
+      while (next[r] < end[r] && colind[next[r]] < beyond) ++next[r];
+    f(column);
+  }
+}
+
 /// Which blocks have entries: a matrix of blocks, its values unused.
 template <class I, class O>
 csr<float, I, O> block_pattern(const host_context& ctx, csr_view<const float, I, O> a, int block) {
   const std::int64_t rows = a.shape().row, cols = a.shape().col;
   const index<I> shape{(rows + block - 1) / block, (cols + block - 1) / block};
+  if (a.order().sorted) {
+    const std::int64_t block_rows = shape.row;
+    const int parts = part_count(ctx, rows + a.size(), entry_grain);
+    return build_rows<float, I, O>(
+        ctx, shape, {true, true}, parts,
+        [=](int part) { return part_begin(block_rows, part, parts); },
+        [&](std::int64_t i) {
+          std::int64_t count = 0;
+          for_each_block(a, block, i, [&](I) { ++count; });
+          return count;
+        },
+        [&](std::int64_t i, I* colind, float*) {
+          for_each_block(a, block, i, [&](I column) { *colind++ = column; });
+        });
+  }
   csr<float, I, O> blocks(ctx, shape, a.size());
   for_each_range(ctx, std::int64_t{shape.row} + 1, entry_grain,
                  [&](std::int64_t begin, std::int64_t end) {
@@ -75,13 +117,16 @@ bsr_blocks<I, O, space::host> find_blocks(const host_context& ctx, csr_view<cons
   for_each_block_row(ctx, rowptr, block_rows, [&](std::int64_t i) {
     for (O k = rowptr[i]; k < rowptr[i + 1]; ++k) masks[k] = 0;
     const std::int64_t last = std::min<std::int64_t>((i + 1) * b, a.shape().row);
-    for (std::int64_t row = i * b; row < last; ++row)
+    for (std::int64_t row = i * b; row < last; ++row) {
+      std::int64_t k = rowptr[i]; // of sorted rows the next block is the same one or near
       for (O e = a.rowptr()[row]; e < a.rowptr()[row + 1]; ++e) {
-        const I column = a.colind()[e];
-        const std::int64_t k =
-            find_block(colind, rowptr[i], rowptr[i + 1], static_cast<I>(column / b));
+        const I column = a.colind()[e], block_column = static_cast<I>(column / b);
+        if (colind[k] > block_column)
+          k = find_block(colind, rowptr[i], rowptr[i + 1], block_column);
+        while (colind[k] < block_column) ++k;
         masks[k] |= std::uint64_t{1} << (column % b * b + row - i * b);
       }
+    }
   });
   std::int64_t places_taken = 0;
   for (const std::uint64_t mask : masks) places_taken += std::popcount(mask);
