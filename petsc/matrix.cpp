@@ -16,7 +16,8 @@ namespace {
 struct kept_plan {
   std::unique_ptr<local_operator> op;
   PetscObjectState state = -1, nonzero_state = -1;
-  matrix_view planned; ///< the arrays that it looks at
+  matrix_view planned;   ///< the arrays that it looks at
+  bool own_loop = false; ///< PETSc's multiplies
 };
 
 kept_plan& kept(Mat a) { return *static_cast<kept_plan*>(a->spptr); }
@@ -26,14 +27,30 @@ kept_plan& kept(Mat a) { return *static_cast<kept_plan*>(a->spptr); }
 _MatOps own_operations;
 bool own_operations_known = false;
 
+/// Rows of 8 entries and more that are all of about one length: where such a matrix stays in CSR,
+/// PETSc's loop is as fast as Lacuna's or faster, by a fifth if x is read at random and passes the
+/// caches (an EPYC, one thread: uniform, 1 M rows of 16).
+bool has_long_even_rows(matrix_view a) {
+  const double rows = static_cast<double>(a.shape().row);
+  const double mean = rows > 0 ? static_cast<double>(a.size()) / rows : 0;
+  double squares = 0;
+  for (petsc_index r = 0; r < a.shape().row; ++r) {
+    const double length = static_cast<double>(a.rowptr()[r + 1] - a.rowptr()[r]);
+    squares += (length - mean) * (length - mean);
+  }
+  return mean >= 8 && squares <= rows * mean * mean / 16;
+}
+
 PetscErrorCode explain(Mat a, const kept_plan& k) {
   PetscFunctionBegin;
   PetscMPIInt rank = 0;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   const auto rows = k.op->kept_rows();
   const std::string what = fmt::format(
-      "Lacuna: rank {}, block of {} x {}, {} entries{}\n{}", rank, a->rmap->n, a->cmap->n,
-      k.planned.size(), rows ? fmt::format(" in {} rows", *rows) : "", k.op->plan().explain());
+      "Lacuna: rank {}, block of {} x {}, {} entries{}\n{}{}", rank, a->rmap->n, a->cmap->n,
+      k.planned.size(), rows ? fmt::format(" in {} rows", *rows) : "", k.op->plan().explain(),
+      k.own_loop ? "- it stays in CSR, rows are long and alike: PETSc's own loop multiplies\n"
+                 : "");
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, stdout, "%s", what.c_str()));
   PetscFunctionReturn(0);
 }
@@ -56,6 +73,8 @@ PetscErrorCode make_plan(Mat a, kept_plan& k, matrix_view now) {
   PetscCall(PetscLogEventEnd(events().plan, a, nullptr, nullptr, nullptr));
   counts().plans += 1;
   k.planned = now;
+  k.own_loop = s.format.empty() && k.op->plan().format() == "csr" && !k.op->kept_rows() &&
+               has_long_even_rows(now);
   if (s.explain) PetscCall(explain(a, k));
   PetscFunctionReturn(0);
 }
@@ -129,8 +148,25 @@ template <bool transposed> PetscErrorCode multiply(Mat a, Vec x, Vec z, Vec y) {
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode mult(Mat a, Vec x, Vec y) { return multiply<false>(a, x, nullptr, y); }
-PetscErrorCode mult_add(Mat a, Vec x, Vec z, Vec y) { return multiply<false>(a, x, z, y); }
+/// PETSc's own, where that was the plan.
+PetscErrorCode multiply_by_plan(Mat a, Vec x, Vec z, Vec y) {
+  PetscFunctionBegin;
+  local_operator* op = nullptr;
+  PetscCall(bring_up_to_date(a, op));
+  if (!kept(a).own_loop) {
+    PetscCall(multiply<false>(a, x, z, y));
+    PetscFunctionReturn(0);
+  }
+  if (z == nullptr)
+    PetscCall(own_operations.mult(a, x, y));
+  else
+    PetscCall(own_operations.multadd(a, x, z, y));
+  counts().own_loops += 1;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode mult(Mat a, Vec x, Vec y) { return multiply_by_plan(a, x, nullptr, y); }
+PetscErrorCode mult_add(Mat a, Vec x, Vec z, Vec y) { return multiply_by_plan(a, x, z, y); }
 PetscErrorCode mult_transpose(Mat a, Vec x, Vec y) { return multiply<true>(a, x, nullptr, y); }
 PetscErrorCode mult_transpose_add(Mat a, Vec x, Vec z, Vec y) { return multiply<true>(a, x, z, y); }
 

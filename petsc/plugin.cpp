@@ -13,17 +13,18 @@ PetscErrorCode print_counts() {
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-lacuna_count", &wanted, nullptr));
   if (!wanted) PetscFunctionReturn(0);
   const call_counts& c = counts();
-  std::array<PetscLogDouble, 8> mine{
+  std::array<PetscLogDouble, 9> mine{
       c.plans,    c.value_updates, c.multiplies,  c.transposed_multiplies,
-      c.products, c.amg_setups,    c.amg_updates, c.amg_applies},
+      c.products, c.amg_setups,    c.amg_updates, c.amg_applies,
+      c.own_loops},
       all{};
   PetscCallMPI(MPI_Reduce(mine.data(), all.data(), static_cast<int>(all.size()), MPI_DOUBLE,
                           MPI_SUM, 0, PETSC_COMM_WORLD));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD,
                         "Lacuna: %.0f plans, %.0f value updates, %.0f multiplies, %.0f transposed "
                         "multiplies, %.0f products, %.0f amg set-ups, %.0f amg updates, %.0f amg "
-                        "applies\n",
-                        all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7]));
+                        "applies; PETSc's own loop ran %.0f times\n",
+                        all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7], all[8]));
   PetscFunctionReturn(0);
 }
 

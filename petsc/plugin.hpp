@@ -29,7 +29,7 @@ inline constexpr const char* preconditioner_type = "lacunaamg";
 /// Options of an object, those with its prefix before those without.
 struct settings {
   std::string format;         ///< -lacuna_format; empty: the planner's choice
-  PetscReal multiplies = 100; ///< -lacuna_multiplies
+  PetscReal multiplies = 100; ///< -lacuna_multiplies: that a plan is made for
   PetscInt threads = 1;       ///< -lacuna_threads: of each rank
   PetscBool explain = PETSC_FALSE;
 };
@@ -40,6 +40,7 @@ PetscErrorCode read_settings(PetscObject object, settings& s);
 struct call_counts {
   PetscLogDouble plans = 0, value_updates = 0, multiplies = 0, transposed_multiplies = 0;
   PetscLogDouble products = 0, amg_setups = 0, amg_updates = 0, amg_applies = 0;
+  PetscLogDouble own_loops = 0; ///< multiplies that were left to PETSc's kernel
 };
 call_counts& counts();
 
