@@ -12,6 +12,7 @@
 #include <lacuna/core/space.hpp>
 #include <lacuna/core/types.hpp>
 #include <lacuna/core/repeated.hpp>
+#include <lacuna/format/block_tree.hpp>
 #include <lacuna/format/bsr.hpp>
 #include <lacuna/format/coo.hpp>
 #include <lacuna/format/csc.hpp>

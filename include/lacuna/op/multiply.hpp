@@ -125,14 +125,17 @@ void multiply_columns(const context<S>& ctx, const operation_info_t* info,
   const auto t = transpose(ctx, a.a);
   multiply_format(ctx, alpha, inspected{t.view()}, x, beta, z, y);
 }
-/// A in a format made for multiplication; transposed, one whose rows are a csr's.
+/// A in a format made for multiplication; transposed, one that multiplies both ways or whose rows
+/// are a csr's.
 template <class View, class T, space S>
   requires(is_product_format<View>)
 void multiply_columns(const context<S>& ctx, const operation_info_t*, const sparse_operand<View>& a,
                       T alpha, dense_view<const T, S> x, T beta, dense_view<const T, S> z,
                       dense_view<T, S> y) {
   if (!a.transposed) return multiply_format(ctx, alpha, a.a, x, beta, z, y);
-  if constexpr (is_row_format<View>) {
+  if constexpr (is_two_way<View>) {
+    multiply_format(ctx, alpha, a.a.transpose(), x, beta, z, y);
+  } else if constexpr (is_row_format<View>) {
     if constexpr (S == space::host)
       if (!a.a.compact && are_vectors(x, beta, z, y))
         return multiply_transposed_rows(ctx, alpha, a.a, as_vector(x), beta, as_vector(z),
@@ -179,7 +182,7 @@ void multiply_unwrapped(const context<S>& ctx, const operation_info_t* info, con
         return column_sizes{v.shape().row, v.shape().col, vector};
       };
       using View = decltype(a_op.a);
-      if (is_product_format<View> && !is_row_format<View> && a_op.transposed)
+      if (is_product_format<View> && !is_row_format<View> && !is_two_way<View> && a_op.transposed)
         throw unsupported("multiply: this format multiplies in one direction; plan() with "
                           "transposed_multiplies, or make it from the transposed matrix");
       const column_sizes z_sizes = sizes(z_columns);

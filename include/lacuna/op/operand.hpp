@@ -141,6 +141,8 @@ template <class T> inline constexpr bool is_product_format = requires {
 };
 /// One of them whose rows the operations on csr matrices take, too: dynamic_csr.
 template <class T> inline constexpr bool is_row_format = requires { typename T::row_format; };
+/// One of them that multiplies transposed from the same storage: block_tree.
+template <class T> inline constexpr bool is_two_way = requires { typename T::two_way_format; };
 template <class A>
   requires(is_product_format<A>)
 auto const_view(const A& a) {

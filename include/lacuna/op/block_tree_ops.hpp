@@ -1,0 +1,201 @@
+// Operations on block trees, each plain or transposed, scaled or not; results are trees. On the
+// host; a device has none yet.
+//
+//   auto c = add(ctx, a, scaled(2, transposed(b)));    C = A + 2 B^T
+//   auto c = add(ctx, a, transposed(a));               A + A^T, without a transposed copy
+//   update_entries(ctx, t, batch);                     t(i, j) = value, where t has an entry
+//   multiply_both(ctx, t, x, y, w, z);                 y = A x and z = A^T w, reading A once
+//   auto saved = compress(ctx, t);                     equal leaves are kept once
+//   for_each_stripe(ctx, t, f);                        an operation of your own: docs/block_tree.md
+//
+// Operands have blocks of one size. C has an entry where one of them has; an entry of both is
+// round(round(alpha a) + round(beta b)), as in sums of csr matrices, bit by bit.
+#pragma once
+
+#include <lacuna/format/block_tree.hpp>
+#include <lacuna/op/update.hpp>
+
+namespace lacuna {
+
+namespace detail {
+template <class A> inline constexpr bool is_tree_view = false;
+template <class T, class I, class O, space S>
+inline constexpr bool is_tree_view<block_tree_view<T, I, O, S>> = true;
+/// A block tree, scaled or transposed or not.
+template <class A> inline constexpr bool is_tree = requires {
+  requires is_tree_view<std::remove_cvref_t<decltype(std::declval<operand_t<A>>().a)>>;
+};
+
+/// A tree as an operand: alpha op(A).
+template <class T, class I> struct tree_operand {
+  tree_arrays<const T, I, space::host> a;
+  bool transposed;
+  T alpha;
+  [[nodiscard]] std::int64_t rows() const { return transposed ? a.extent.col : a.extent.row; }
+  [[nodiscard]] std::int64_t cols() const { return transposed ? a.extent.row : a.extent.col; }
+};
+template <class A> auto tree_operand_of(const A& a) {
+  const auto op = operand(a);
+  using V = std::remove_cvref_t<decltype(op.a)>;
+  using T = typename V::scalar_type;
+  return tree_operand<T, typename V::index_type>{op.a.stored(),
+                                                 op.a.is_transposed() != op.transposed,
+                                                 static_cast<T>(op.alpha) * op.a.scale()};
+}
+} // namespace detail
+
+namespace detail::cpu {
+template <class T, class I>
+LACUNA_EXPORT std::shared_ptr<tree_content<T, I, space::host>>
+add_trees(const host_context& ctx, const tree_operand<T, I>& a, const tree_operand<T, I>& b);
+/// Adds or replaces values; before any is written, throws bad_input for an entry that t lacks.
+template <class T, class I>
+LACUNA_EXPORT void update_in_tree(const host_context& ctx, vector_view<const I> rows,
+                                  vector_view<const I> cols, vector_view<const T> values,
+                                  bool transposed, T scale, bool adds,
+                                  tree_arrays<T, I, space::host> to);
+template <class T, class I>
+LACUNA_EXPORT std::shared_ptr<tree_content<T, I, space::host>>
+compress_tree(const host_context& ctx, const tree_content<T, I, space::host>& a);
+template <class T, class I>
+LACUNA_EXPORT void multiply_tree_both(const host_context& ctx, T alpha,
+                                      const tree_arrays<const T, I, space::host>& a,
+                                      vector_view<const T> x, vector_view<T> y,
+                                      vector_view<const T> w, vector_view<T> z);
+/// Calls f(with, i) for i in [0, count), on the context's threads.
+LACUNA_EXPORT void call_shared(const host_context& ctx, std::int64_t count,
+                               void (*f)(const void* with, std::int64_t i), const void* with);
+} // namespace detail::cpu
+
+/// C = alpha op(A) + beta op(B). Both trees are gone down together: a node that one of them has is
+/// copied, nodes of both are merged, and every leaf's type is chosen anew. A block that is a list
+/// in one and a tree in the other becomes a list. Throws size_mismatch, out_of_memory, bad_input if
+/// the blocks differ in size. O(nnz(A) + nnz(B)); scratch: about what C takes.
+template <class A, class B>
+  requires(detail::is_tree<A>&& detail::is_tree<B>)
+auto add(const host_context& ctx, const A& a, const B& b) {
+  using V = std::remove_cvref_t<decltype(detail::operand(a).a)>;
+  using W = std::remove_cvref_t<decltype(detail::operand(b).a)>;
+  static_assert(std::is_same_v<V, W>, "lacuna: trees differ in the types of values or indices");
+  using T = typename V::scalar_type;
+  using I = typename V::index_type;
+  const auto left = detail::tree_operand_of(a);
+  const auto right = detail::tree_operand_of(b);
+  detail::require_same_size("add", "rows of B", right.rows(), "rows of A", left.rows());
+  detail::require_same_size("add", "columns of B", right.cols(), "columns of A", left.cols());
+  return block_tree<T, I, typename V::offset_type>(detail::cpu::add_trees<T, I>(ctx, left, right));
+}
+
+/// Values of entries that t has: replaced, or added to, in the order of the batch. A tree that
+/// shares its nodes gets nodes of its own first; its factor becomes 1. Throws bad_input, and leaves
+/// t as it was, if an entry of the batch has no place; the message names it. O(b log).
+template <class T, class I, class O>
+void update_entries(const host_context& ctx, block_tree<T, I, O>& t,
+                    std::type_identity_t<coo_view<const T, I, O>> batch,
+                    existing rule = existing::replace) {
+  if (rule != existing::add && rule != existing::replace)
+    throw bad_input("update_entries: entries are replaced or added to");
+  detail::require_same_size("update_entries", "rows of the batch", batch.shape().row,
+                            "rows of the tree", t.shape().row);
+  detail::require_same_size("update_entries", "columns of the batch", batch.shape().col,
+                            "columns of the tree", t.shape().col);
+  if (batch.size() == 0) return;
+  const auto content = detail::own_content(ctx, t);
+  detail::cpu::update_in_tree<T, I>(ctx, batch.rowind(), batch.colind(), batch.values(),
+                                    t.is_transposed(), t.scale(), rule == existing::add,
+                                    content->arrays());
+  t = block_tree<T, I, O>(content, t.is_transposed());
+}
+
+/// y = A x and z = A^T w in one walk over the tree: each leaf is used for both while it is in a
+/// cache. Scratch: about twice z. Bits are the same for any number of threads.
+template <class A, class X, class Y, class W, class Z>
+  requires(detail::is_tree<A>)
+void multiply_both(const host_context& ctx, const A& a, const X& x, Y&& y, const W& w, Z&& z) {
+  const auto t = detail::tree_operand_of(a);
+  using T = std::remove_const_t<decltype(t.alpha)>;
+  const vector_view<const T> x_view = detail::const_view(x), w_view = detail::const_view(w);
+  const vector_view<T> y_view = detail::mutable_view(std::forward<Y>(y));
+  const vector_view<T> z_view = detail::mutable_view(std::forward<Z>(z));
+  detail::require_same_size("multiply_both", "x", x_view.size(), "columns of A", t.cols());
+  detail::require_same_size("multiply_both", "y", y_view.size(), "rows of A", t.rows());
+  detail::require_same_size("multiply_both", "w", w_view.size(), "rows of A", t.rows());
+  detail::require_same_size("multiply_both", "z", z_view.size(), "columns of A", t.cols());
+  for (const vector_view<const T>& in : {x_view, w_view})
+    for (const vector_view<T>& out : {y_view, z_view})
+      detail::require_apart<T>("multiply_both", "an operand", in.data(), in.size(), "a result",
+                               out.data(), out.size());
+  detail::require_apart<T>("multiply_both", "y", y_view.data(), y_view.size(), "z", z_view.data(),
+                           z_view.size());
+  // Transposed, the two change places.
+  detail::cpu::multiply_tree_both(ctx, t.alpha, t.a, t.transposed ? w_view : x_view,
+                                  t.transposed ? z_view : y_view, t.transposed ? x_view : w_view,
+                                  t.transposed ? y_view : z_view);
+}
+
+struct tree_compression {
+  std::size_t bytes_before = 0, bytes_after = 0; ///< nodes and lists
+  std::int64_t leaves = 0, kept = 0;             ///< leaves of the tree, different ones
+};
+/// Leaves with the same bytes are kept once. Products and sums read it as any tree; what writes
+/// takes the leaves apart again. O(bytes).
+template <class T, class I, class O>
+tree_compression compress(const host_context& ctx, block_tree<T, I, O>& t) {
+  tree_compression result{t.bytes(), t.bytes(), 0, 0};
+  if (!t.content()) return result;
+  const auto content = detail::cpu::compress_tree<T, I>(ctx, *t.content());
+  result.leaves = content->items.size();
+  result.kept = content->different_leaves;
+  result.bytes_after = content->bytes();
+  t = block_tree<T, I, O>(content, t.is_transposed(), t.scale());
+  return result;
+}
+
+/// Rows [begin(), end()) of a tree, which no other stripe's entries touch, and their entries.
+template <class T, class I, class O> class tree_stripe {
+public:
+  tree_stripe(const block_tree_view<const T, I, O>& t, std::int64_t task)
+      : t_(t), tasks_(t.is_transposed() ? t.stored().column_tasks : t.stored().row_tasks),
+        first_(task) {}
+  [[nodiscard]] std::int64_t begin() const { return tasks_[first_].begin; }
+  [[nodiscard]] std::int64_t end() const { return tasks_[first_].end; }
+  /// Calls f(row, column, value), the tree's state applied: leaf by leaf, always in the same order,
+  /// columns of a row not always ascending from leaf to leaf.
+  template <class F> void for_each(F f) const {
+    const auto& a = t_.stored();
+    const bool across = t_.is_transposed();
+    for (std::int64_t k = tasks_[first_].first; k < tasks_[first_ + tasks_[first_].parts].first;
+         ++k) {
+      const tree_item<I>& item = a.items[across ? a.by_column[k] : k];
+      detail::for_each_entry<const T>(
+          a.bytes(), item.node, a.rows_from(item.row), a.cols_from(item.col),
+          [&](std::int64_t r, std::int64_t c, const T& value) {
+            const std::int64_t row = item.row + r, col = item.col + c;
+            f(across ? col : row, across ? row : col, t_.scale() * value);
+          });
+    }
+  }
+
+private:
+  block_tree_view<const T, I, O> t_;
+  vector_view<const tree_task<I>> tasks_;
+  std::int64_t first_;
+};
+
+/// Calls f(stripe) for every stripe of a tree that has entries, in parallel. f owns the stripe's
+/// rows: what it adds up for them needs no lock and has the same bits for any number of threads. f
+/// must not throw.
+template <class T, class I, class O, class F>
+void for_each_stripe(const host_context& ctx, const block_tree_view<const T, I, O>& t, F f) {
+  const auto tasks = t.is_transposed() ? t.stored().column_tasks : t.stored().row_tasks;
+  if (tasks.empty()) return;
+  const auto run = [&](std::int64_t task) {
+    if (tasks[task].part == 0) f(tree_stripe<T, I, O>(t, task));
+  };
+  using Run = decltype(run);
+  detail::cpu::call_shared(
+      ctx, tasks.size() - 1,
+      [](const void* with, std::int64_t task) { (*static_cast<const Run*>(with))(task); }, &run);
+}
+
+} // namespace lacuna

@@ -1,0 +1,291 @@
+// Block trees on the host: made from the whole battery with every size of blocks they hold the
+// matrix they were made from, keep their invariants, and multiply in both directions as the
+// reference does.
+#include "support/dense_block.hpp"
+
+namespace lacuna::test {
+namespace {
+
+constexpr int sizes[] = {16, 32, 64, 128, 256};
+
+/// Matrices that the battery lacks: leaves of every type, several levels.
+std::vector<triplets> tree_matrices() {
+  std::vector<triplets> all;
+  random_source random(11);
+  // Dense and nearly dense blocks, cut at the matrix's edges; a few entries elsewhere.
+  triplets blocks{"blocks and single entries", 700, 530, {}, {}, {}};
+  for (std::int64_t i = 512; i < 700; ++i)
+    for (std::int64_t j = 256; j < 530; ++j)
+      if (j < 400 || random.below(20) > 0) blocks.add(i, j, random.value());
+  for (std::int64_t j = 0; j < 250; j += 40) blocks.add(3, j, random.value());
+  for (std::int64_t i = 128; i < 160; ++i) blocks.add(i, 130, random.value());
+  blocks.add(300, 10, random.value());
+  blocks.add(300, 12, random.value());
+  all.push_back(std::move(blocks));
+  // One entry in each of many blocks: lists with wide coordinates.
+  triplets scattered{"scattered", 3000, 70'000, {}, {}, {}};
+  for (std::int64_t i = 0; i < scattered.rows; ++i) {
+    scattered.add(i, i * 7919 % 35'000, random.value());
+    scattered.add(i, 35'000 + i * 6133 % 35'000, random.value());
+  }
+  all.push_back(sorted(scattered));
+  // Long rows and columns, far apart.
+  triplets far{"far apart", 300'000, 200'000, {}, {}, {}};
+  for (std::int64_t k = 0; k < 400; ++k) far.add(5, k * 500, random.value());
+  for (std::int64_t k = 0; k < 400; ++k) far.add(k * 750, 199'999, random.value());
+  for (std::int64_t k = 0; k < 40; ++k) far.add(299'900 + k, 100'000 + 2 * k, random.value());
+  all.push_back(sorted(far));
+  return all;
+}
+
+template <class C> class BlockTree : public engine_test<C> {
+protected:
+  /// Calls f(host matrix, its tree with blocks of d) for the battery and more.
+  template <class F> static void for_each_case(int d, F f) {
+    const auto one = [&](const triplets& m) {
+      SCOPED_TRACE(m.name + ", blocks of " + std::to_string(d));
+      const auto a = C::host_csr(m);
+      f(a, to_block_tree(C::context(), a, {d}));
+    };
+    C::for_each_matrix(one);
+    for (const triplets& m : tree_matrices()) one(m);
+  }
+  template <class F> static void for_each_sum(F f) {
+    C::for_each_value_kind([&] {
+      for (const int d : {16, 128}) for_each_case(d, f);
+    });
+  }
+};
+TYPED_TEST_SUITE(BlockTree, internal::all_on<host_engine>, config_name);
+
+TYPED_TEST(BlockTree, Multiplies) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  TestFixture::for_each_sum([&](const auto& a, const auto& t) {
+    const auto [rows, cols] = a.shape();
+    const auto x = random_vector<T>(cols, 1), u = random_vector<T>(rows, 2);
+    auto y = all_nan<T>(rows), v = all_nan<T>(cols);
+    multiply(ctx, t, x, y);
+    EXPECT_TRUE(within(y, expected_product(1, a, false, x)));
+    multiply(ctx, transposed(t), u, v);
+    EXPECT_TRUE(within(v, expected_product(1, a, true, u)));
+    y = u;
+    multiply(ctx, scaled(-1.5, t), x, scaled(0.25, y), y);
+    EXPECT_TRUE(within(y, expected_product(-1.5, a, false, x, 0.25, u)));
+    v = x;
+    multiply(ctx, scaled(2, transposed(t)), u, scaled(-0.5, v), v);
+    EXPECT_TRUE(within(v, expected_product(2, a, true, u, -0.5, x)));
+  });
+}
+
+template <class C> class BlockTreeFew : public BlockTree<C> {};
+TYPED_TEST_SUITE(BlockTreeFew, internal::few_on<host_engine>, config_name);
+
+TYPED_TEST(BlockTreeFew, HoldsTheMatrix) {
+  const auto& ctx = TypeParam::context();
+  const with_values exact(value_kind::integers); // duplicates are added up
+  std::int64_t seen[tree_node_types] = {};
+  for (const int d : sizes)
+    TestFixture::for_each_case(d, [&](const auto& a, const auto& made) {
+      auto t = made;
+      check(ctx, t);
+      EXPECT_EQ(t.shape(), a.shape());
+      EXPECT_EQ(t.block(), d);
+      const auto want = merge_duplicates(ctx, a, duplicates::sum);
+      EXPECT_EQ(t.size(), want.size());
+      EXPECT_TRUE(same_matrix(to_csr(ctx, t), want));
+      EXPECT_TRUE(same_matrix(to_coo(ctx, t), to_coo(ctx, want)));
+      t.transpose();
+      t.scale(2);
+      auto across = transpose(ctx, want);
+      for (auto& value : across.values()) value *= 2;
+      EXPECT_TRUE(same_matrix(to_csr(ctx, t), across));
+      EXPECT_TRUE(same_matrix(to_csr(ctx, made), want)) << "the copy's state is its own";
+      const tree_statistics s = node_statistics(made);
+      for (int type = 0; type < tree_node_types; ++type) seen[type] += s.of[type].nodes;
+      EXPECT_EQ(s.sum(tree_node::dense, tree_node::rows_32).entries, want.size());
+    });
+  for (int type = 1; type < tree_node_types; ++type)
+    EXPECT_GT(seen[type], 0) << to_string(static_cast<tree_node>(type));
+}
+
+/// Places of a masked leaf without an entry are never multiplied with an Inf or a NaN in x.
+TYPED_TEST(BlockTreeFew, SpecialValues) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  for (const int d : {16, 256})
+    TestFixture::for_each_case(d, [&](const auto& a, const auto& t) {
+      const auto merged = merge_duplicates(ctx, a, duplicates::sum);
+      const auto [rows, cols] = a.shape();
+      const auto x = special_vector<T>(cols, 3), u = special_vector<T>(rows, 4);
+      auto y = all_nan<T>(rows), v = all_nan<T>(cols);
+      multiply(ctx, t, x, y);
+      EXPECT_TRUE(within(y, expected_product(1, merged, false, x)));
+      multiply(ctx, transposed(t), u, v);
+      EXPECT_TRUE(within(v, expected_product(1, merged, true, u)));
+    });
+}
+
+TYPED_TEST(BlockTreeFew, SeveralColumns) {
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_value_kind([&] {
+    TestFixture::for_each_case(64, [&](const auto& a, const auto& t) {
+      if (a.shape().row > 100'000) return;
+      const block x({a.shape().col, 5}, 4), z({a.shape().row, 5}, 5);
+      const auto want = expected_product(2, a, false, x, -1, &z);
+      for (const layout order : {layout::row_major, layout::column_major}) {
+        const auto x_put = x.put(ctx, order, 3);
+        auto y = z.put(ctx, order, 2);
+        multiply(ctx, scaled(2, t), x_put.view(), scaled(-1, y.view()), y.view());
+        EXPECT_TRUE(within(y.elements(), want));
+        EXPECT_TRUE(y.gaps_untouched());
+      }
+    });
+  });
+}
+
+TYPED_TEST(BlockTreeFew, TakesNewValues) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  for (const int d : {16, 128})
+    TestFixture::for_each_case(d, [&](const auto& a, const auto& made) {
+      auto other = copy_to(ctx, a);
+      const auto values = special_vector<T>(other.size(), 6);
+      std::copy(values.begin(), values.end(), other.values().begin());
+      auto t = made;
+      const auto before = to_csr(ctx, made);
+      update_values(ctx, t, other);
+      check(ctx, t);
+      EXPECT_TRUE(same_matrix(to_csr(ctx, t), to_csr(ctx, to_block_tree(ctx, other, {d}))));
+      EXPECT_TRUE(same_matrix(to_csr(ctx, made), before)) << "copies are apart once written to";
+      t.transpose();
+      update_values(ctx, t, transpose(ctx, a));
+      t.transpose();
+      EXPECT_TRUE(same_matrix(to_csr(ctx, t), before));
+    });
+}
+
+/// The thesis' bounds: of a leaf's bytes, of the number of nodes, and never far above CSR.
+TYPED_TEST(BlockTreeFew, BytesAreBounded) {
+  using T = typename TypeParam::value;
+  const auto v = static_cast<std::int64_t>(sizeof(T));
+  for (const int d : sizes)
+    TestFixture::for_each_case(d, [&](const auto& a, const auto& t) {
+      const tree_statistics s = node_statistics(t);
+      const auto inner = s.sum(tree_node::inner, tree_node::inner_dense);
+      const auto leaves = s.sum(tree_node::dense, tree_node::rows_32);
+      for (const tree_node type : {tree_node::coo1, tree_node::coo2, tree_node::coo4,
+                                   tree_node::rows, tree_node::masked, tree_node::dense}) {
+        const auto& k = s.of[static_cast<int>(type)]; // nnz (2 log d + b) + 32 bits, and padding
+        EXPECT_LE(k.bytes, k.entries * (v + 2) + k.nodes * (3 * (v + 2) + 16));
+      }
+      EXPECT_LE(inner.entries, inner.nodes + leaves.nodes);
+      EXPECT_LE(leaves.nodes, std::max<std::int64_t>(t.size(), 1));
+      EXPECT_LE(inner.nodes, leaves.nodes * std::max(0, s.levels - 1));
+      const auto csr_bytes = static_cast<double>(a.bytes());
+      EXPECT_LE(static_cast<double>(s.bytes), 1.15 * csr_bytes + 300 * s.levels)
+          << s.bytes << " bytes for " << a.size() << " entries";
+    });
+}
+
+TYPED_TEST(BlockTreeFew, IsChecked) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  const auto a = TypeParam::host_csr(battery_matrix("unsorted with duplicates")); // 150 x 90
+  for (const int d : {-1, 0, 8, 100, 512})
+    EXPECT_THROW((void)to_block_tree(ctx, a, {d}), bad_input);
+  const auto t = to_block_tree(ctx, a, {16});
+  std::vector<T> y(150);
+  EXPECT_THROW(multiply(ctx, t, y, y), size_mismatch);
+  EXPECT_THROW(multiply(ctx, transposed(t), std::vector<T>(90), y), size_mismatch);
+  auto changed = t;
+  const auto other = TypeParam::host_csr(battery_matrix("9 x 0"));
+  EXPECT_THROW(update_values(ctx, changed, other), size_mismatch);
+  changed = to_block_tree(ctx, TypeParam::host_csr(tree_matrices()[0]));
+  const auto other_owner = changed;
+  // Every byte of the pointers and coordinates matters: a tree that is damaged is told from one
+  // that is not, and none makes check() read outside of it.
+  const auto nodes = detail::own_content(ctx, changed);
+  ASSERT_NE(nodes, other_owner.content());
+  auto* const pool = reinterpret_cast<unsigned char*>(nodes->pool.data());
+  const std::int64_t root = detail::place_of(nodes->root);
+  ASSERT_TRUE(detail::is_inner(nodes->root));
+  const block_tree<T, typename TypeParam::index, typename TypeParam::offset> damaged(nodes);
+  check(ctx, damaged);
+  for (const int byte : {0, 5, 6, 7}) {
+    const unsigned char was = pool[root + byte];
+    pool[root + byte] = static_cast<unsigned char>(was ^ 0x5A);
+    EXPECT_THROW(check(ctx, damaged), bad_input) << byte;
+    pool[root + byte] = was;
+  }
+  check(ctx, damaged);
+  nodes->nnz += 1;
+  EXPECT_THROW(check(ctx, damaged), bad_input);
+}
+
+/// Columns beyond 32 bits.
+TEST(BlockTreeWide, HugeColumns) {
+  const host_context ctx({2});
+  constexpr std::int64_t cols = std::int64_t{1} << 45;
+  triplets m{"few entries, very far apart", 40, cols, {}, {}, {}};
+  for (std::int64_t i = 0; i < 40; ++i)
+    for (std::int64_t j = 0; j < 5; ++j)
+      m.add(i, (cols / 5 - 1) * j + i, 1.0 + static_cast<double>(i));
+  const auto a = make_csr<double, std::int64_t, std::int32_t>(m);
+  for (const int d : sizes) {
+    const auto t = to_block_tree(ctx, a, {d});
+    check(ctx, t);
+    EXPECT_TRUE(same_matrix(to_csr(ctx, t), a)) << d;
+  }
+}
+
+template <class C> class BlockTreeThreads : public BlockTree<C> {};
+TYPED_TEST_SUITE(BlockTreeThreads, host_value_configs, config_name);
+
+/// One stripe has most of the work here, so that several tasks share it.
+triplets heavy_stripe() {
+  triplets m{"a heavy stripe", 400, 90'000, {}, {}, {}};
+  random_source random(12);
+  for (std::int64_t i = 0; i < 4; ++i)
+    for (std::int64_t j = i; j < m.cols; ++j) m.add(i, j, random.value());
+  for (std::int64_t i = 4; i < m.rows; ++i) m.add(i, random.below(m.cols), random.value());
+  return m;
+}
+
+TYPED_TEST(BlockTreeThreads, DoNotChangeTheBits) {
+  using T = typename TypeParam::value;
+  auto all = tree_matrices();
+  all.push_back(heavy_stripe());
+  for (const char* name : {"one huge row", "one huge column", "power law", "stencil 40 x 40"})
+    all.push_back(battery_matrix(name));
+  for (const triplets& m : all) {
+    const auto a = TypeParam::host_csr(m);
+    const auto x = random_vector<T>(a.shape().col, 8), u = random_vector<T>(a.shape().row, 9);
+    std::vector<T> first_y, first_v;
+    std::vector<unsigned char> first_pool;
+    for (const int threads : {1, 2, 4, 7}) {
+      const host_context ctx({threads});
+      std::vector<T> y(x.size() == 0 ? 0 : u.size()), v(x.size());
+      const auto t = to_block_tree(ctx, a);
+      multiply(ctx, t, x, y);
+      multiply(ctx, transposed(t), u, v);
+      const auto& pool = t.content()->pool;
+      const auto* const bytes = reinterpret_cast<const unsigned char*>(pool.data());
+      const std::vector<unsigned char> bits(bytes, bytes + pool.bytes());
+      if (threads == 1) {
+        first_y = y;
+        first_v = v;
+        first_pool = bits;
+        EXPECT_TRUE(within(y, expected_product(1, a, false, x)));
+        EXPECT_TRUE(within(v, expected_product(1, a, true, u)));
+      }
+      EXPECT_TRUE(same(y, first_y)) << m.name << ", " << threads << " threads";
+      EXPECT_TRUE(same(v, first_v)) << m.name << ", " << threads << " threads";
+      EXPECT_TRUE(bits == first_pool) << m.name << ", " << threads << " threads";
+    }
+  }
+}
+
+} // namespace
+} // namespace lacuna::test
