@@ -28,6 +28,12 @@ public:
     else
       multiply_format(ctx, alpha, m_.view(), x, beta, z, y);
   }
+  bool multiply_transposed(const context<S>& ctx, T alpha, dense_view<const T, S> x, T beta,
+                           dense_view<const T, S> z, dense_view<T, S> y) const override {
+    if constexpr (goes_both_ways) F::multiply_transposed(ctx, m_, alpha, x, beta, z, y);
+    return goes_both_ways;
+  }
+  [[nodiscard]] bool two_way() const override { return goes_both_ways; }
   void update(const context<S>& ctx, const value_source<T, I, O, S>& v) override {
     F::update(ctx, m_, v);
   }
@@ -50,6 +56,10 @@ public:
   }
 
 private:
+  static constexpr bool goes_both_ways = requires(const context<S>& ctx, const matrix& m, T a,
+                                                  dense_view<const T, S> x, dense_view<T, S> y) {
+    F::multiply_transposed(ctx, m, a, x, a, x, y);
+  };
   matrix m_;
 };
 
@@ -159,9 +169,26 @@ planned_operator<T, I, O, S>::state::state(const context<S>& context, const lacu
   if (hints.multiplies == 0) forward = {hints, false}, forward.hints.format.clear();
   decision = planning::decide(on, a, machine, forward);
   stored = planning::store_best(on, decision, a);
+  // Where there is no room for a transposed copy as well, one that goes both ways will do.
+  const auto bytes_of_csr = static_cast<std::size_t>(a.size()) * (sizeof(T) + sizeof(I));
+  if (S == space::host && hints.transposed_multiplies >= 2 && hints.memory_limit > 0 &&
+      given.hints.format.empty() && hints.updates == 0 && !hints.will_change &&
+      !stored->two_way() && stored->bytes() + bytes_of_csr > hints.memory_limit) {
+    heeded_hints both = given;
+    both.hints.format = planning::block_tree_format::name;
+    plan_decision other = planning::decide(on, a, machine, both);
+    auto tree = planning::store_best(on, other, a);
+    if (tree->two_way() && tree->bytes() <= hints.memory_limit) {
+      other.reasons.push_back(fmt::format("{} bytes are allowed, and a transposed copy would take "
+                                          "{} more: one copy serves both directions",
+                                          hints.memory_limit, bytes_of_csr));
+      decision = std::move(other);
+      stored = std::move(tree);
+    }
+  }
   // A matrix that changes is multiplied transposed as it is.
   const bool changes = given.hints.updates > 0 && stored->dynamic() != nullptr;
-  if (hints.transposed_multiplies >= 2 && !changes) {
+  if (hints.transposed_multiplies >= 2 && !changes && !stored->two_way()) {
     heeded_hints other = given;
     other.hints.multiplies = hints.transposed_multiplies;
     transposed_rows = transpose(on, a);
@@ -251,6 +278,7 @@ void planned_operator<T, I, O, S>::multiply_stored(bool transposed, double alpha
   const context<S>& ctx = other == nullptr ? s.ctx : *other;
   if (!transposed) return s.stored->multiply(ctx, a, x, b, z, y);
   if (s.transposed) return s.transposed->multiply(ctx, a, x, b, z, y);
+  if (s.stored->multiply_transposed(ctx, a, x, b, z, y)) return;
   if (const auto* const m = s.stored->dynamic())
     return lacuna::multiply(ctx, scaled(alpha, lacuna::transposed(*m)), x, scaled(beta, z), y);
   lacuna::multiply(ctx, scaled(alpha, lacuna::transposed(s.a)), x, scaled(beta, z), y);
@@ -317,7 +345,8 @@ const plan_decision& planned_operator<T, I, O, S>::decision() const {
 }
 template <class T, class I, class O, space S>
 const plan_decision* planned_operator<T, I, O, S>::transposed_decision() const {
-  return state_->transposed ? &state_->transposed_decision : nullptr;
+  if (state_->transposed) return &state_->transposed_decision;
+  return state_->stored->two_way() ? &state_->decision : nullptr;
 }
 template <class T, class I, class O, space S>
 const context<S>& planned_operator<T, I, O, S>::where() const {

@@ -16,6 +16,11 @@ public:
   /// Y = alpha A X + beta Z; sizes were checked. Several at the same time are fine.
   virtual void multiply(const context<S>& ctx, T alpha, dense_view<const T, S> x, T beta,
                         dense_view<const T, S> z, dense_view<T, S> y) const = 0;
+  /// Y = alpha A^T X + beta Z from the same storage; false: it has only one direction, and nothing
+  /// is done.
+  virtual bool multiply_transposed(const context<S>& ctx, T alpha, dense_view<const T, S> x, T beta,
+                                   dense_view<const T, S> z, dense_view<T, S> y) const = 0;
+  [[nodiscard]] virtual bool two_way() const = 0;
   virtual void update(const context<S>& ctx, const value_source<T, I, O, S>& v) = 0;
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   /// Empty: as the candidate said.

@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "plan/formats/block_tree.hpp"
 #include "plan/formats/bsr.hpp"
 #include "plan/formats/csr.hpp"
 #include "plan/formats/csr_k.hpp"
@@ -15,7 +16,7 @@ namespace lacuna::planning {
 
 /// CSR first: it is what others are made of and compared with.
 using formats = std::tuple<csr_format, packed_csr_format, ell_csr_format, csr_k_format, bsr_format,
-                           dynamic_csr_format>;
+                           block_tree_format, dynamic_csr_format>;
 
 /// Calls f(F{}) with the format of that name.
 template <class Function> void with_format(std::string_view name, Function f) {

@@ -1,0 +1,77 @@
+// A tree of blocks, in a plan: where it is asked for, where memory is short, and where products
+// with the transposed matrix are announced and there is no room for a second copy.
+#pragma once
+
+#include <lacuna/format/block_tree.hpp>
+
+#include "plan/work.hpp"
+
+namespace lacuna::planning {
+
+struct block_tree_format : csr_ordered_format {
+  static constexpr std::string_view name = "block_tree";
+  static constexpr kernel_costs kernels[] = {
+      {"block_tree", {}, {3.0e-6, 1.96e-12, 11.4e-12, 0.60e-9, 0.45e-9, 20}}};
+  static constexpr bool only_by_name = true; // or by what is announced: it wins no race by itself
+  static constexpr value_order updates_by = value_order::pattern;
+
+  /// Leaves of near columns take a byte and a half per entry beside the value, wide ones two and
+  /// runs of rows; lists and pointers half a byte.
+  static double bytes(const spmv_features& f, const type_widths& w) {
+    const std::int64_t chunks = f.chunks_8 + f.chunks_16 + f.chunks_full;
+    const double near = ratio(f.chunks_8, chunks);
+    return as_double(f.entries) * (as_double(w.value) + 2.0 * near + 3.0 * (1 - near));
+  }
+  static void offer(const offer_to& to, std::vector<plan_candidate>& out) {
+    const bool both_ways = to.hints.transposed_multiplies >= 2 && !to.machine.device;
+    if (!to.asks_for(name) && !both_ways) return;
+    const double matrix = bytes(to.f, to.w);
+    out.push_back(to.candidate(name, "block_tree", matrix, csr_work(to.f, to.w, matrix, to.machine),
+                               "one copy multiplies in both directions"));
+    out.back().options = {{"block", block_tree_options{}.block}};
+  }
+
+  template <class T, class I, class O, space S> using matrix = block_tree<T, I, O, S>;
+  template <class T, class I, class O, space S>
+  static block_tree<T, I, O, S> make(const context<S>& ctx, csr_view<const T, I, O, S> a,
+                                     const plan_options& o) {
+    if constexpr (S == space::host)
+      return to_block_tree(ctx, a, {static_cast<int>(option(o, "block"))});
+    else
+      throw made_in_vain("block trees are on the host, a device has none yet");
+  }
+  template <class T, class I, class O, space S>
+  static void multiply(const context<S>& ctx, const block_tree<T, I, O, S>& m, T alpha,
+                       dense_view<const T, S> x, T beta, dense_view<const T, S> z,
+                       dense_view<T, S> y) {
+    if constexpr (S == space::host) detail::multiply_format(ctx, alpha, m.view(), x, beta, z, y);
+  }
+  /// Y = alpha A^T X + beta Z.
+  template <class T, class I, class O, space S>
+  static void multiply_transposed(const context<S>& ctx, const block_tree<T, I, O, S>& m, T alpha,
+                                  dense_view<const T, S> x, T beta, dense_view<const T, S> z,
+                                  dense_view<T, S> y) {
+    if constexpr (S == space::host)
+      detail::multiply_format(ctx, alpha, m.view().transpose(), x, beta, z, y);
+  }
+  /// Sorted rows without duplicates go where they belong as they are, others by way of a copy.
+  template <class T, class I, class O, space S>
+  static void update(const context<S>& ctx, block_tree<T, I, O, S>& m,
+                     const value_source<T, I, O, S>& v) {
+    if constexpr (S == space::host) {
+      if (v.a.size() == 0) return;
+      array<T> values;
+      const T* from = v.a.values().data();
+      if (v.from != nullptr) {
+        values = array<T>(ctx, v.a.size());
+        detail::place_values<T, O, S>(ctx, v.from, v.a.values(), values.view());
+        from = values.data();
+      }
+      const csr_view<const T, I, O> stored(from, v.rowptr.data(), v.colind, m.shape(), v.a.size(),
+                                           facts{v.sorted, false});
+      update_values(ctx, m, stored);
+    }
+  }
+};
+
+} // namespace lacuna::planning
