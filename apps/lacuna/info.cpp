@@ -4,6 +4,7 @@
 #include "common/exit.hpp"
 #include "common/text.hpp"
 #include "lacuna/command.hpp"
+#include <lacuna/format/block_tree.hpp>
 #include <lacuna/plan/statistics.hpp>
 
 namespace lacuna::app {
@@ -18,6 +19,7 @@ struct info_settings {
 struct facts_found {
   matrix_statistics s;
   symmetry_found symmetry;
+  tree_statistics tree; ///< as a block tree
   int value_bytes = 0, index_bytes = 0, offset_bytes = 0;
 
   /// Of the matrix in each format.
@@ -30,6 +32,7 @@ struct facts_found {
             {"csr", nnz * entry + (rows + 1) * offset_bytes},
             {"csc", nnz * entry + (cols + 1) * offset_bytes},
             {"ell", rows * longest * entry},
+            {"block_tree", static_cast<double>(tree.bytes)},
             {"dense", rows * cols * value_bytes}};
   }
 };
@@ -37,10 +40,50 @@ struct facts_found {
 template <class T> facts_found find_facts(const host_context& ctx, const io::any_csr<T>& any) {
   return std::visit(
       [&]<class I, class O>(const csr<T, I, O>& a) {
-        return facts_found{statistics(ctx, a), find_symmetry(ctx, a), sizeof(T), sizeof(I),
+        return facts_found{statistics(ctx, a),
+                           find_symmetry(ctx, a),
+                           node_statistics(to_block_tree(ctx, a)),
+                           sizeof(T),
+                           sizeof(I),
                            sizeof(O)};
       },
       any);
+}
+
+/// Nodes of one sort, as in the thesis' figure 7.1: sparse ones, dense ones, and what they hold on
+/// average.
+struct node_sort {
+  std::int64_t sparse, dense;
+  double mean;
+};
+double mean_of(const tree_statistics::kind& k) {
+  return k.nodes == 0 ? 0 : static_cast<double>(k.entries) / static_cast<double>(k.nodes);
+}
+node_sort inner_nodes(const tree_statistics& t) {
+  return {t.sum(tree_node::inner, tree_node::inner).nodes,
+          t.sum(tree_node::inner_dense, tree_node::inner_dense).nodes,
+          mean_of(t.sum(tree_node::inner, tree_node::inner_dense))};
+}
+node_sort leaf_nodes(const tree_statistics& t) {
+  return {t.sum(tree_node::coo1, tree_node::rows_32).nodes,
+          t.sum(tree_node::dense, tree_node::masked).nodes,
+          mean_of(t.sum(tree_node::dense, tree_node::rows_32))};
+}
+json tree_as_json(const tree_statistics& t) {
+  const auto sort = [](const node_sort& n) {
+    return json{{"sparse", n.sparse}, {"dense", n.dense}, {"mean_entries", n.mean}};
+  };
+  json types = json::object();
+  for (int type = 1; type < tree_node_types; ++type)
+    if (t.of[type].nodes > 0)
+      types[to_string(static_cast<tree_node>(type))] = {{"nodes", t.of[type].nodes},
+                                                        {"entries", t.of[type].entries},
+                                                        {"bytes", t.of[type].bytes}};
+  return {{"block", t.block},
+          {"levels", t.levels},
+          {"inner", sort(inner_nodes(t))},
+          {"leaves", sort(leaf_nodes(t))},
+          {"types", types}};
 }
 
 json as_json(const io::file_info& about, const facts_found& f) {
@@ -84,6 +127,7 @@ json as_json(const io::file_info& about, const facts_found& f) {
           {"nan_values", s.nans},
           {"infinite_values", s.infinities},
           {"blocks_128", {{"occupied", s.blocks}, {"mean_fill", s.block_fill()}}},
+          {"block_tree", tree_as_json(f.tree)},
           {"index_bits", 8 * f.index_bytes},
           {"offset_bits", 8 * f.offset_bytes},
           {"bytes", bytes}};
@@ -157,6 +201,12 @@ void print_text(const options& o, const io::file_info& about, const facts_found&
       s.nans, s.infinities);
   say("  128 x 128     {} block{} occupied, {:.3g} % full on average\n", human_count(s.blocks),
       s.blocks == 1 ? "" : "s", 100 * s.block_fill());
+  const node_sort inner = inner_nodes(f.tree), leaves = leaf_nodes(f.tree);
+  say("  block tree    {} x {}, {} level{}; inner nodes {} sparse, {} dense, {:.1f} children on "
+      "average;\n                leaves {} sparse, {} dense, {:.1f} entries on average\n",
+      f.tree.block, f.tree.block, f.tree.levels, f.tree.levels == 1 ? "" : "s",
+      human_count(inner.sparse), human_count(inner.dense), inner.mean, human_count(leaves.sparse),
+      human_count(leaves.dense), leaves.mean);
   std::string bytes;
   for (const auto& [format, size] : f.bytes())
     bytes += fmt::format("{}{} {}", bytes.empty() ? "" : ", ", format, human_bytes(size));
