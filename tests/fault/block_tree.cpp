@@ -1,0 +1,107 @@
+// Block trees when allocations fail: each operation throws, leaves its operands as they were and
+// nothing behind; products of trees that are there need scratch alone.
+#include <functional>
+
+#include <lacuna/op/block_tree_ops.hpp>
+
+#include "fault/failing_allocator.hpp"
+#include "fault/plain_new.hpp"
+#include "support/oracle.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using tree = block_tree<double>;
+
+csr<double> scattered_blocks(std::int64_t n) {
+  triplets m{"scattered blocks", n, n, {}, {}, {}};
+  random_source random(3);
+  for (std::int64_t i = 0; i < n; ++i) {
+    m.add(i, i, 1.0 + random.value());
+    m.add(i, i * 7919 % n, random.value());
+    if (i < n / 8)
+      for (std::int64_t j = n / 2; j < n / 2 + 20; ++j) m.add(i, j, random.value());
+  }
+  const host_context ctx({2});
+  return merge_duplicates(ctx, make_csr<double, std::int32_t, std::int32_t>(sorted(m)));
+}
+
+void expect_survives(const char* name, int least, const csr<double>& a,
+                     const std::function<void(tree&, std::vector<double>&)>& op) {
+  SCOPED_TRACE(name);
+  const host_context ctx({2});
+  tree t = to_block_tree(ctx, a, {16});
+  std::vector<double> y(static_cast<std::size_t>(a.shape().row), 5.0);
+  const auto y_before = y;
+  const std::int64_t before = memory(space::host).in_use;
+  int failures = 0;
+  for (;; ++failures) {
+    ASSERT_LT(failures, 300) << "never succeeds";
+    bool thrown = false;
+    {
+      const failing_allocator hook(failures);
+      try {
+        op(t, y);
+      } catch (const out_of_memory&) {
+        thrown = true;
+      }
+    }
+    ASSERT_EQ(thrown, failed.load()) << "allocation " << failures;
+    if (!thrown) break;
+    ASSERT_EQ(memory(space::host).in_use, before) << "leak, allocation " << failures;
+    ASSERT_TRUE(same_matrix(to_csr(ctx, t), a)) << "allocation " << failures;
+    ASSERT_TRUE(same(y, y_before)) << "allocation " << failures;
+  }
+  EXPECT_GE(failures, least);
+  check(ctx, t);
+}
+
+TEST(FaultBlockTree, EveryOperationFailsCleanly) {
+  const host_context ctx({2});
+  const csr<double> a = scattered_blocks(700);
+  const std::vector<double> x(700, 1.0);
+  expect_survives("made", 10, a, [&](tree&, auto&) { (void)to_block_tree(ctx, a, {32}); });
+  expect_survives("to csr", 3, a, [&](tree& t, auto&) { (void)to_csr(ctx, t); });
+  expect_survives("product", 1, a, [&](tree& t, auto& y) { multiply(ctx, t, x, y); });
+  expect_survives("transposed", 1, a,
+                  [&](tree& t, auto& y) { multiply(ctx, transposed(t), x, scaled(2, y), y); });
+  expect_survives("both", 2, a, [&](tree& t, auto& y) {
+    std::vector<double> z(700);
+    multiply_both(ctx, t, x, z, x, y);
+  });
+  expect_survives("sum", 10, a, [&](tree& t, auto&) { (void)add(ctx, t, transposed(t)); });
+  expect_survives("compressed", 3, a, [&](tree& t, auto&) { (void)compress(ctx, t); });
+  auto other = copy_to(ctx, a);
+  for (auto& v : other.values()) v *= 3;
+  expect_survives("new values, shared", 4, a, [&](tree& t, auto&) {
+    tree copy = t;
+    update_values(ctx, copy, other);
+  });
+  const auto all = to_coo(ctx, a);
+  expect_survives("entries, shared", 4, a, [&](tree& t, auto&) {
+    tree copy = t;
+    update_entries(ctx, copy, all.view(), existing::add);
+  });
+}
+
+/// Scratch that grows with the matrix is seen by memory().
+TEST(FaultBlockTree, ScratchIsCounted) {
+  const host_context ctx({2});
+  const csr<double> a = scattered_blocks(20'000);
+  const auto run = [&] {
+    tree t = to_block_tree(ctx, a);
+    std::vector<double> x(20'000), y = x; // before it counts
+    largest_plain_new = 0;
+    multiply(ctx, t, x, y);
+    const tree u = to_block_tree(ctx, a);
+    (void)add(ctx, t, transposed(u));
+    (void)to_csr(ctx, t);
+    (void)compress(ctx, t);
+  };
+  run();
+  run();
+  EXPECT_LT(largest_plain_new.load(), std::size_t{16} << 10U);
+}
+
+} // namespace
+} // namespace lacuna::test

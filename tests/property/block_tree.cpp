@@ -1,0 +1,69 @@
+// Laws of block trees, on random matrices of many shapes and densities, with every size of blocks:
+// integers, so that they hold exactly.
+#include <lacuna/op/block_tree_ops.hpp>
+
+#include "support/sparse_product.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using matrix = csr<double, std::int32_t, std::int64_t>;
+
+/// Entries in clusters of random height and width, and some elsewhere.
+matrix random_clusters(const host_context& ctx, std::int64_t rows, std::int64_t cols,
+                       random_source& random) {
+  triplets m{"clusters", rows, cols, {}, {}, {}};
+  for (std::int64_t c = random.below(6); c > 0; --c) {
+    const std::int64_t i0 = random.below(rows), j0 = random.below(cols);
+    const std::int64_t height = 1 + random.below(90), width = 1 + random.below(90);
+    const std::int64_t skip = random.below(4);
+    for (std::int64_t i = i0; i < std::min(rows, i0 + height); ++i)
+      for (std::int64_t j = j0; j < std::min(cols, j0 + width); ++j)
+        if (skip == 0 || random.below(skip + 1) == 0)
+          m.add(i, j, static_cast<double>(1 + random.below(9)));
+  }
+  for (std::int64_t k = random.below(300); k > 0; --k)
+    m.add(random.below(rows), random.below(cols), static_cast<double>(1 + random.below(9)));
+  return merge_duplicates(ctx, make_csr<double, std::int32_t, std::int64_t>(sorted(m)));
+}
+
+TEST(BlockTreeLaws, HoldForRandomMatrices) {
+  const with_values exact(value_kind::integers);
+  const host_context ctx({3});
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    random_source random(seed);
+    const std::int64_t rows = 1 + random.below(seed % 5 == 0 ? 100'000 : 900);
+    const std::int64_t cols = 1 + random.below(seed % 7 == 0 ? 100'000 : 900);
+    const matrix a = random_clusters(ctx, rows, cols, random),
+                 b = random_clusters(ctx, rows, cols, random);
+    const int d = 16 << (seed % 5);
+    const auto t = to_block_tree(ctx, a, {d}), u = to_block_tree(ctx, b, {d});
+    check(ctx, t);
+    EXPECT_TRUE(same_matrix(to_csr(ctx, t), a)) << "there and back";
+    auto back = t;
+    back.transpose();
+    EXPECT_TRUE(same_matrix(to_csr(ctx, back), transpose(ctx, a)));
+    const auto sum = add(ctx, t, u);
+    check(ctx, sum);
+    EXPECT_TRUE(same_matrix(to_csr(ctx, sum), add(ctx, a, b)));
+    const auto minus = add(ctx, sum, scaled(-1, u)); // (A + B) - B has A's values, and zeros
+    std::vector<double> x(static_cast<std::size_t>(cols)), y(static_cast<std::size_t>(rows)), z = y;
+    for (auto& v : x) v = static_cast<double>(random.below(9));
+    multiply(ctx, minus, x, y);
+    multiply(ctx, a, x, z);
+    EXPECT_TRUE(same(y, z));
+    std::vector<double> v(x.size()), w = v;
+    multiply(ctx, transposed(sum), y, v);
+    multiply(ctx, transposed(t), y, w);
+    multiply(ctx, transposed(u), y, w, w);
+    EXPECT_TRUE(same(w, v)) << "(A + B)^T y = A^T y + B^T y";
+    auto compressed = t;
+    (void)compress(ctx, compressed);
+    check(ctx, compressed);
+    EXPECT_TRUE(same_matrix(to_csr(ctx, compressed), a));
+  }
+}
+
+} // namespace
+} // namespace lacuna::test
