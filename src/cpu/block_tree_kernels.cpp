@@ -120,6 +120,34 @@ HWY_INLINE void multiply_coo(const leaf_lists<const T, C>& l, const T* x, T* sum
   for (; k < l.entries; ++k) add(k);
 }
 
+/// Four runs of `count` entries each that make a band: rows follow one another, and so do the
+/// columns of each, which begin one further from row to row. What they add to sums is formed in
+/// registers: transposed, an element of the sums would else wait three times for the row before.
+/// False: they are none, and nothing is done.
+template <int count, bool transposed, class T, class C>
+HWY_INLINE bool multiply_band(const leaf_lists<const T, C>& l, std::int64_t run, const T* values,
+                              const C* columns, const T* x, T* sums) {
+  const C *const rows = l.first + run, *const lengths = l.lengths + run;
+  if (run + 4 > l.runs || rows[3] - rows[0] != 3) return false;
+  const std::int64_t col = columns[0];
+  for (int i = 0; i < 4; ++i)
+    if (lengths[i] != count - 1 || columns[i * count] != col + i ||
+        columns[i * count + count - 1] != col + i + count - 1)
+      return false;
+  constexpr int width = count + 3;
+  const T* const from = x + (transposed ? rows[0] : col);
+  T* const to = sums + (transposed ? col : rows[0]);
+  T added[width] = {};
+  for (int i = 0; i < 4; ++i)
+    for (int k = 0; k < count; ++k)
+      if constexpr (transposed)
+        added[i + k] += values[i * count + k] * from[i];
+      else
+        added[i] += values[i * count + k] * from[i + k];
+  for (int i = 0; i < (transposed ? width : 4); ++i) to[i] += added[i];
+  return true;
+}
+
 /// Runs of `count` entries each, from `run` on, as long as they are that many: neither loop nor
 /// branch depends on lengths that nothing predicts. Returns the first run of another length.
 template <int count, bool transposed, class T, class C>
@@ -128,8 +156,14 @@ HWY_INLINE std::int64_t equal_runs(const leaf_lists<const T, C>& l, std::int64_t
   const C *const first = l.first, *const lengths = l.lengths;
   const std::int64_t runs = l.runs;
   do {
-    const std::int64_t row = first[run];
     __builtin_prefetch(reinterpret_cast<const char*>(values) + ahead);
+    if (count > 1 && multiply_band<count, transposed>(l, run, values, columns, x, sums)) {
+      values += 4 * count;
+      columns += 4 * count;
+      run += 4;
+      continue;
+    }
+    const std::int64_t row = first[run];
     if constexpr (transposed) {
       const T factor = x[row];
       for (int k = 0; k < count; ++k) sums[columns[k]] += values[k] * factor;
