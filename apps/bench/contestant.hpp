@@ -29,6 +29,7 @@ enum class suite {
   io,
   paper_000,
   paper_001,
+  paper_002,
   paper_003,
   paper_004
 };

@@ -27,6 +27,7 @@ void add_options(CLI::App& cli, settings& s) {
                           {"io", suite::io},
                           {"paper:000", suite::paper_000},
                           {"paper:001", suite::paper_001},
+                          {"paper:002", suite::paper_002},
                           {"paper:003", suite::paper_003},
                           {"paper:004", suite::paper_004}},
                          "spmv: y = A x; spmv-t: y = A^T x; spmm: Y = A X;\n"
@@ -35,7 +36,7 @@ void add_options(CLI::App& cli, settings& s) {
                          "trisolve: y = inv(L) x, L on the pattern of A's lower triangle;\n"
                          "update: batches into a matrix; cg: iterations of conjugate gradients;\n"
                          "amg: solving with multigrid; io: files;\n"
-                         "paper:000, :001, :003, :004: the papers' tables beside this machine's")
+                         "paper:000 to paper:004: the papers' tables beside this machine's")
       ->required()
       ->option_text("SUITE");
   app::add_device_option(cli, s.device);

@@ -168,6 +168,29 @@ sources like_williams() {
           like("lp:rows=4284,cols=1092610", "LP")};
 }
 
+/// Like the thesis' matrices of paper 002 (its figure 7.1), a tenth to a third of their size.
+sources like_derler() {
+  const auto like = [](const char* spec, const char* real) {
+    return matrix_source{spec, {}, false, real};
+  };
+  return {like("road:n=1000", "asia_osm"),
+          like("circuit:n=321800", "ASIC_320k"),
+          like("fem3d:n=24,dof=3", "bone010"),
+          like("cage:length=6", "cage12"),
+          like("circuit:n=900000", "circuit5M"),
+          like("dense:n=1500,m=1500", "dense"),
+          like("web:n=400000", "in-2004"),
+          like("kkt:n=40", "kkt_power"),
+          like("elasticity3d:n=24", "ldoor"),
+          like("poisson2d:n=725", "parabolic_fem"),
+          like("poisson3d27:n=24", "poisson3Da"),
+          like("lp:rows=1000,cols=250000", "rail4284"),
+          like("uniform:rows=500000,per_row=4", "Rucci1"),
+          like("rgg:scale=15,degree=70", "sme3Dc"),
+          like("localized:n=100000,block=30,clusters=4", "special"),
+          like("rmat:scale=17", "webbase")};
+}
+
 /// Like matrices of paper 004's suite: square, 1 to 6 million rows, less than 60 million entries.
 sources like_lane_booth() {
   const auto like = [](const char* spec, const char* real) {
@@ -323,6 +346,7 @@ sources set_of(suite what, size_class size) {
   case suite::amg: return set_of_multigrid(size);
   case suite::paper_000: return like_king(size);
   case suite::paper_001: return like_parger(size);
+  case suite::paper_002: return like_derler();
   case suite::paper_003: return like_williams();
   case suite::paper_004: return like_lane_booth();
   case suite::spmm: {

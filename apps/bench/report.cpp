@@ -38,6 +38,7 @@ suite_words words_of(suite s) {
   case suite::spgemm: return {"spgemm", "C = A A, or A Aᵀ where A is not square"};
   case suite::trisolve: return {"trisolve", "y = L⁻¹ x, L on the pattern of A's lower triangle"};
   case suite::paper_001: return {"paper:001", "Parger et al. (2020), spECK"};
+  case suite::paper_002: return {"paper:002", "Derler (2016), HiSparse: a tree of blocks"};
   case suite::paper_003: return {"paper:003", "Matam and Kothapalli (2011), rows in CSR and ELL"};
   case suite::paper_004: return {"paper:004", "Lane and Booth (2022), CSR-k"};
   case suite::update: return {"update", "batches into a matrix"};

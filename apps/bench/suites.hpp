@@ -5,6 +5,7 @@
 #include "bench/matrix_suite.hpp"
 #include "bench/paper_000.hpp"
 #include "bench/paper_001.hpp"
+#include "bench/paper_002.hpp"
 #include "bench/paper_003.hpp"
 #include "bench/paper_004.hpp"
 #include "bench/cg/suite.hpp"
@@ -31,6 +32,7 @@ void run_suite(const rig<S>& r, const host_context& host, const settings& s,
     return run_king_amg(r, host, s.size, S == space::device || s.size != size_class::automatic,
                         out);
   case suite::paper_001: return run_paper_001(r, host, s, sources, peers, out);
+  case suite::paper_002: return run_paper_002(r, host, s, sources, peers, out);
   case suite::paper_003:
     run_paper_003(r, host, s, sources, peers, out);
     return run_figure_8(r, host, s, out);

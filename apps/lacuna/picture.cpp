@@ -128,4 +128,21 @@ colour ink(int shade) {
   return {mix(0), mix(1), mix(2)};
 }
 
+std::vector<pixel_box> picture::leaf_boxes() const {
+  std::vector<pixel_box> boxes;
+  const auto scaled = [](std::int64_t at, std::int64_t size, std::int64_t pixels) {
+    return static_cast<std::int64_t>(static_cast<double>(at) * static_cast<double>(pixels) /
+                                     static_cast<double>(std::max<std::int64_t>(size, 1)));
+  };
+  for (const leaf_outline& leaf : leaves) {
+    const std::int64_t left = scaled(leaf.col, cols, layout.plot_width);
+    const std::int64_t top = scaled(leaf.row, rows, layout.plot_height);
+    const std::int64_t right = scaled(leaf.col + leaf.cols, cols, layout.plot_width);
+    const std::int64_t bottom = scaled(leaf.row + leaf.rows, rows, layout.plot_height);
+    if (right - left >= 3 && bottom - top >= 3)
+      boxes.push_back({left, top, right - left, bottom - top});
+  }
+  return boxes;
+}
+
 } // namespace lacuna::app

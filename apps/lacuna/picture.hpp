@@ -41,15 +41,27 @@ struct picture_layout {
 picture_layout lay_out(std::int64_t rows, std::int64_t cols, std::int64_t size,
                        std::int64_t most_cells);
 
+/// A leaf of the matrix's block tree: its first row and column, how far it reaches.
+struct leaf_outline {
+  std::int64_t row = 0, col = 0, rows = 0, cols = 0;
+};
+/// In pixels from the frame's inside; too small to be told from its neighbours: nothing.
+struct pixel_box {
+  std::int64_t left = 0, top = 0, width = 0, height = 0;
+};
+
 /// What is drawn, and what is written beside it.
 struct picture {
   std::string name;
   std::int64_t rows = 0, cols = 0, entries = 0;
-  picture_layout layout; ///< in the terminal only its grid counts
-  density_grid grid;     ///< of the layout's grid; empty if the matrix is
+  picture_layout layout;            ///< in the terminal only its grid counts
+  density_grid grid;                ///< of the layout's grid; empty if the matrix is
+  std::vector<leaf_outline> leaves; ///< drawn below the cells; none: not asked for
 
   [[nodiscard]] std::string caption() const; ///< "3 x 3, 5 entries"
   [[nodiscard]] std::string legend() const;  ///< what a cell is; empty if it is one entry
+  /// Where leaves are drawn that are 3 pixels wide and high at least.
+  [[nodiscard]] std::vector<pixel_box> leaf_boxes() const;
 };
 
 struct colour {

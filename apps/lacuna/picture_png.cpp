@@ -82,6 +82,15 @@ void draw_cells(canvas& c, const picture& p) {
       }
 }
 
+/// Leaves of the block tree, as boxes that cells are drawn over.
+void draw_leaves(canvas& c, const picture& p) {
+  const picture_layout& l = p.layout;
+  for (const pixel_box& b : p.leaf_boxes()) {
+    c.fill(l.left + b.left, l.top + b.top, b.width, b.height, of_frame);
+    c.fill(l.left + b.left + 1, l.top + b.top + 1, b.width - 1, b.height - 1, on_paper);
+  }
+}
+
 void draw_text(canvas& c, const picture& p) {
   const picture_layout& l = p.layout;
   const int u = l.unit;
@@ -112,6 +121,7 @@ canvas draw(const picture& p) {
   canvas c(l.width, l.height);
   c.fill(l.left - 1, l.top - 1, l.plot_width + 2, l.plot_height + 2, of_frame);
   c.fill(l.left, l.top, l.plot_width, l.plot_height, on_paper);
+  draw_leaves(c, p);
   draw_cells(c, p);
   if (l.unit > 0) draw_text(c, p);
   return c;

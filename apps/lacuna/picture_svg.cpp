@@ -114,6 +114,14 @@ std::string as_svg(const picture& p) {
       "{1}\" font-family=\"Helvetica, Arial, sans-serif\">\n"
       "<title>{2}</title>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
       l.width, l.height, escaped(name));
+  if (const auto boxes = p.leaf_boxes(); !boxes.empty()) {
+    svg += fmt::format("<path class=\"leaves\" fill=\"none\" stroke=\"{}\" d=\"", hex(frame_line));
+    for (const pixel_box& b : boxes)
+      fmt::format_to(std::back_inserter(svg), "M{:g} {:g}h{}v{}h-{}z",
+                     as_double(l.left + b.left) + 0.5, as_double(l.top + b.top) + 0.5, b.width - 1,
+                     b.height - 1, b.width - 1);
+    svg += "\"/>\n";
+  }
   svg += fmt::format("<g transform=\"translate({} {}) scale({:.9g} {:.9g})\" stroke-width=\"{}\" "
                      "fill=\"none\"{}>\n",
                      l.left, l.top, scale(l.plot_width, l.grid_width),

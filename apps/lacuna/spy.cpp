@@ -6,6 +6,7 @@
 #include "common/text.hpp"
 #include "io/output_file.hpp"
 #include "lacuna/command.hpp"
+#include "cpu/block_tree_frame.hpp"
 #include "lacuna/picture.hpp"
 
 namespace lacuna::app {
@@ -14,6 +15,7 @@ namespace {
 struct spy_settings {
   std::string matrix, output;
   std::int64_t size = 1024;
+  bool tree = false;
   io::read_options read;
 };
 
@@ -29,6 +31,20 @@ picture_layout layout_for(const spy_settings& s, std::int64_t rows, std::int64_t
   return lay_out(rows, cols, s.size, is_svg(s.output) ? 512 : s.size);
 }
 
+template <class T, class I, class O>
+std::vector<leaf_outline> leaves_of(const block_tree<T, I, O>& t) {
+  std::vector<leaf_outline> leaves;
+  if (t.size() == 0) return leaves;
+  const auto a = t.view().stored();
+  auto add = [&](std::uint64_t, int level, std::int64_t row, std::int64_t col) {
+    const std::int64_t extent = detail::cpu::block_extent(a.bits, level);
+    leaves.push_back({row, col, std::min<std::int64_t>(extent, a.extent.row - row),
+                      std::min<std::int64_t>(extent, a.extent.col - col)});
+  };
+  detail::cpu::for_each_leaf(a, a.root, a.levels - 1, 0, 0, add);
+  return leaves;
+}
+
 template <class T>
 picture take_picture(const host_context& ctx, const spy_settings& s,
                      const io::file_matrix<T>& loaded) {
@@ -41,6 +57,7 @@ picture take_picture(const host_context& ctx, const spy_settings& s,
         p.entries = a.size();
         p.layout = layout_for(s, p.rows, p.cols);
         p.grid = density(ctx, a.view(), p.layout.grid_height, p.layout.grid_width);
+        if (s.tree) p.leaves = leaves_of(to_block_tree(ctx, a));
         return p;
       },
       loaded.matrix);
@@ -67,7 +84,8 @@ void report(const options& o, const spy_settings& s, const picture& p) {
                 {"height", p.layout.height},
                 {"cells", p.layout.grid_width * p.layout.grid_height},
                 {"cells_occupied", filled},
-                {"most_in_a_cell", p.grid.largest()}});
+                {"most_in_a_cell", p.grid.largest()},
+                {"leaves", s.tree ? json(p.leaves.size()) : json()}});
     return;
   }
   const talk say(o);
@@ -112,12 +130,14 @@ void add_spy(CLI::App& cli, const options& o, action& chosen) {
                    "pixels of the file's longer side, 16 to 16384; default: 1024")
       ->check(CLI::Range(16, 16384))
       ->option_text("N");
+  command->add_flag("--tree", s->tree, "with the leaves of the block tree, in a .png or .svg");
   add_read_options(*command, s->read);
   command->footer("Cells are darker where there are more entries, on a logarithmic scale.\n"
                   "NO_COLOR is respected in the terminal.\n\n"
                   "Examples:\n"
                   "  lacuna spy gen:circuit:n=20000\n"
-                  "  lacuna spy A.mtx -o a.png --size 2048");
+                  "  lacuna spy A.mtx -o a.png --size 2048\n"
+                  "  lacuna spy A.mtx -o tree.svg --tree");
   command->callback([&o, &chosen, s] { chosen = [&o, s] { return run_spy(o, *s); }; });
 }
 

@@ -43,6 +43,8 @@ TEST_F(Cli, InfoHasItsKeys) {
   EXPECT_EQ(info["explicit_zeros"], 1);
   EXPECT_EQ(info["diagonal_entries"], 3);
   EXPECT_EQ(info["blocks_128"]["occupied"], 1);
+  EXPECT_EQ(info["block_tree"]["leaves"]["sparse"], 1);
+  EXPECT_EQ(info["block_tree"]["leaves"]["mean_entries"], 5);
   EXPECT_EQ(info["bytes"]["coo"], 5 * 16);
   EXPECT_EQ(info["bytes"]["csr"], 5 * 12 + 4 * 4);
   EXPECT_EQ(info["bytes"]["dense"], 9 * 8);
@@ -378,6 +380,10 @@ TEST_F(Cli, SpyInTheTerminal) {
   EXPECT_EQ(run({"spy", "none.mtx", "--quiet"}).out, "┌─┐\n│ │\n└─┘\n");
   write("s.mtx", small_symmetric);
   EXPECT_EQ(run({"spy", "s.mtx", "--quiet"}).out, "┌──┐\n│⠛⠄│\n└──┘\n");
+  const auto drawn = run({"spy", "gen:tridiagonal:n=500", "-o", "tree.svg", "--tree", "--json"});
+  EXPECT_EQ(drawn.code, 0);
+  EXPECT_EQ(drawn.json()["leaves"], 10) << "four blocks on the diagonal and their neighbours";
+  EXPECT_TRUE(has(read("tree.svg"), "class=\"leaves\""));
   const auto wide = run({"spy", "gen:tridiagonal:n=5000"}, {.environment = {"COLUMNS=40"}});
   EXPECT_EQ(wide.out.find('\n'), 3U * 40); // each of these characters has three bytes
 }

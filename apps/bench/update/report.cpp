@@ -43,9 +43,9 @@ std::string times_text(double seconds, double ours) {
 std::string bytes_text(double bytes) { return bytes > 0 ? human_bytes(bytes) : "-"; }
 std::string named(const update_line& l) { return l.name + (l.replaces ? " *" : ""); }
 
-void print_published_rates(const std::string& matrix, const batch_figures& b, json& out) {
+void print_published_rates(const std::string& name, const batch_figures& b, json& out) {
   for (const auto& p : published_table) {
-    if (p.batch != b.entries || !matrix.starts_with(p.rows)) continue;
+    if (p.batch != b.entries || !name.starts_with(p.rows)) continue;
     app::print("    published: CUB merge {:.1e}, CUB rebuild {:.1e}, SlabGraph-like {:.1e}, "
                "faimGraph {:.1e}, Hornet {:.1e}, GPMA+ {:.1e}\n",
                p.merge, p.rebuild, p.slab, p.faim, p.hornet, p.gpma);

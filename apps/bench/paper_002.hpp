@@ -1,0 +1,92 @@
+// lacuna-bench paper:002: the figures of Derler's HiSparse (2016), a tree of small blocks, beside
+// what this machine gives: bytes per entry, products in both directions and sums, with and without
+// conversion. Trees are on the host: on a device the contest has our CSR and the peers alone.
+#pragma once
+
+#include "bench/suite.hpp"
+#include <lacuna/op/block_tree_ops.hpp>
+
+namespace lacuna::bench {
+
+namespace paper_002 {
+inline constexpr const char *csr = "csr", *tree = "block_tree", *planned = "planned",
+                            *packed = "packed_csr";
+
+/// The tree, made of A as it is: transposed products are from the same storage.
+template <class T> class tree_product : public prepared {
+public:
+  tree_product(const host_context& ctx, const problem<T, space::host>& p)
+      : ctx_(ctx), p_(p), a_(to_block_tree(ctx, p.a)) {}
+  void run() override {
+    if (p_.transposed())
+      multiply(ctx_, transposed(a_), p_.x, p_.y);
+    else
+      multiply(ctx_, a_, p_.x, p_.y);
+  }
+  [[nodiscard]] std::size_t extra_bytes() const override { return a_.bytes(); }
+  [[nodiscard]] std::size_t format_bytes() const override { return a_.bytes(); }
+
+private:
+  host_context ctx_;
+  problem<T, space::host> p_;
+  block_tree<T, index_t, offset_t> a_;
+};
+
+template <class T, space S> std::vector<contestant<T, S>> contestants(const context<S>& ctx) {
+  const std::vector<suite> both = {suite::spmv, suite::spmv_t};
+  std::vector<contestant<T, S>> result = {
+      csr_contestant<T, S>(csr, role::lacuna_too, both, ctx, false),
+      planned_contestant<T, S>(planned, role::lacuna_too, both, ctx, ""),
+      planned_contestant<T, S>(packed, role::lacuna_too, {suite::spmv}, ctx, "packed_csr")};
+  if constexpr (S == space::host)
+    result.push_back({tree, role::lacuna, both, [ctx](const problem<T, S>& p) {
+                        return std::make_unique<tree_product<T>>(ctx, p);
+                      }});
+  return result;
+}
+
+/// What is not in the report's contest, y = A x: the transposed product, and C = A + A^T as csr
+/// matrices and as trees. Seconds; 0: not measured.
+struct other_figures {
+  measured_problem transposed;
+  double add_csr = 0, add_tree = 0;
+};
+template <class T>
+void measure_sum(const host_context& ctx, csr_view<const T> a, other_figures& to) {
+  if (a.shape().row != a.shape().col) return;
+  const auto least = [](auto f) {
+    double best = std::numeric_limits<double>::infinity();
+    for (int k = 0; k < 3; ++k) {
+      const app::stopwatch watch;
+      f();
+      best = std::min(best, watch.seconds());
+    }
+    return best;
+  };
+  const auto t = to_block_tree(ctx, a);
+  to.add_csr = least([&] { (void)add(ctx, a, transposed(a)); });
+  to.add_tree = least([&] { (void)add(ctx, t, transposed(t)); });
+}
+
+/// Prints the tables, and adds "paper" to the JSON object.
+void print(const std::vector<measured_problem>& problems, const std::vector<other_figures>& others,
+           nlohmann::ordered_json& out);
+} // namespace paper_002
+
+template <space S>
+void run_paper_002(const rig<S>& r, const host_context& host, const settings& s,
+                   const std::vector<matrix_source>& sources, const peer_lists<S>& peers,
+                   report& out) {
+  std::vector<paper_002::other_figures> others;
+  for_each_matrix(r, host, s, sources, out, [&]<class T>(const stage<T, S>& on) {
+    auto contestants = paper_002::contestants<T, S>(r.ctx);
+    for (auto& each : peers.template contestants<T>())
+      if (each.plays == role::peer) contestants.push_back(std::move(each));
+    out.add(on.measure({}, s.seed, contestants));
+    others.push_back({on.measure({suite::spmv_t}, s.seed, contestants)});
+    if constexpr (S == space::host) paper_002::measure_sum<T>(r.ctx, on.matrix(), others.back());
+  });
+  paper_002::print(out.problems(), others, out.figures());
+}
+
+} // namespace lacuna::bench
