@@ -222,11 +222,11 @@ std::vector<amg_line> measure_others(const csr<double>& a, const array<double>& 
     else
       ask(name, how + " '" + full.string() + "'" + task);
   };
-  program("PETSc, hypre", "lacuna-bench-petsc",
+  program("PETSc, hypre", "lacuna-bench-multigrid-petsc",
           fmt::format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 "
                       "mpirun --oversubscribe -n {}",
                       threads));
-  program("AMGCL", "lacuna-bench-amgcl", fmt::format("OMP_NUM_THREADS={}", threads));
+  program("AMGCL", "lacuna-bench-multigrid-amgcl", fmt::format("OMP_NUM_THREADS={}", threads));
   const char* const python = std::getenv("LACUNA_PYTHON");
   ask("PyAMG",
       fmt::format("'{}' '{}'", python != nullptr ? python : "python3", folder.file("solve.py")) +

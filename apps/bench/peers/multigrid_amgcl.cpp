@@ -1,5 +1,5 @@
-// lacuna-bench-amgcl: a system by CG with AMGCL's hierarchies, on OpenMP's threads, run by
-// lacuna-bench (multigrid_exchange.hpp).
+// lacuna-bench-multigrid-amgcl: a system by CG with AMGCL's hierarchies, on OpenMP's threads, run
+// by lacuna-bench (multigrid_exchange.hpp).
 #include <amgcl/amg.hpp>
 #include <amgcl/backend/builtin.hpp>
 #include <amgcl/coarsening/ruge_stuben.hpp>

@@ -1,4 +1,4 @@
-// lacuna-bench-petsc: a system by CG with PETSc's GAMG and with hypre's BoomerAMG, run by
+// lacuna-bench-multigrid-petsc: a system by CG with PETSc's GAMG and with hypre's BoomerAMG, run by
 // lacuna-bench with as many ranks as Lacuna has threads (multigrid_exchange.hpp).
 #include <petscksp.h>
 
