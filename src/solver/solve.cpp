@@ -84,7 +84,8 @@ public:
     const bool ours = !options_.with && options_.preconditioner == "auto";
     const bool positive = choice_.method == krylov_method::cg;
     // Far fewer than a method may take: a stronger preconditioner pays before that.
-    const std::int64_t patience = std::max<std::int64_t>(1000, most_ / 10);
+    const std::int64_t patience =
+        choice_.preconditioner == "amg" ? with_hierarchy : std::max<std::int64_t>(1000, most_ / 10);
     const bool strengthens = ours && positive && patience < most_;
     once(choice_.method, strengthens ? patience : most_);
     if (ours && needs_finite()) go_on_with("jacobi", "led to numbers that are not finite");
@@ -154,7 +155,8 @@ private:
             report_.reason == stop_reason::stagnation ||
             (report_.reason == stop_reason::indefinite && choice_.preconditioner == "amg"));
   }
-  /// Incomplete factors with the shift they need, then inverted blocks for the rest.
+  /// Another hierarchy after a hierarchy; then incomplete factors with the shift they need, then
+  /// inverted blocks for the rest.
   void strengthen() {
     if (!may_be_stronger()) return;
     double shift = 0;
@@ -163,6 +165,12 @@ private:
                          choice_.preconditioner, report_.relative_residual, report_.iterations,
                          in_words(report_.reason));
     };
+    if (choice_.preconditioner == "amg" && report_.reason != stop_reason::indefinite) {
+      choice_.reasons.push_back(why() + ": classical amg");
+      m_ = std::make_shared<amg<T, S>>(ctx_, a_, amg_options{.kind = amg_kind::classical});
+      once(choice_.method, std::min(with_hierarchy, most_ - report_.iterations));
+      if (!may_be_stronger() || report_.iterations >= most_) return;
+    }
     if (auto factors = solving::make_shifted_ic0<T, I, O, S>(ctx_, a_, shift)) {
       choice_.reasons.push_back(
           why() + (shift > 0 ? fmt::format(": ic0, its diagonal shifted by {}", shift) : ": ic0"));
@@ -182,6 +190,8 @@ private:
     }
   }
 
+  /// What a hierarchy that suits the matrix never takes.
+  static constexpr std::int64_t with_hierarchy = 200;
   const context<S>& ctx_;
   csr_view<const T, I, O, S> a_;
   const linear_operator<T, S>& op_;

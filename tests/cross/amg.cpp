@@ -268,6 +268,25 @@ TYPED_TEST(Amg, CyclesAreSymmetric) {
       }
 }
 
+TYPED_TEST(Amg, MultipliesInTheFinestStorage) {
+  using T = typename TestFixture::number;
+  const auto a = this->put(gen::poisson2d<double>(default_context<space::host>(), 40));
+  for (const std::int64_t planned : {0, 100}) {
+    auto options = this->small();
+    options.planned_entries = planned;
+    const typename TestFixture::preconditioner_t m(TypeParam::context(), a, options);
+    const auto x = TypeParam::put(random_vector<T>(1600, 7));
+    auto y = TypeParam::put(all_nan<T>(1600)), expected = TypeParam::put(all_nan<T>(1600));
+    m.multiply(TypeParam::context(), x, y);
+    multiply(TypeParam::context(), a, x, expected);
+    const auto got = host_vector(y), want = host_vector(expected);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      ASSERT_NEAR(got[i], want[i], 64 * std::numeric_limits<T>::epsilon()) << i;
+    auto short_one = TypeParam::put(std::vector<T>(3));
+    EXPECT_THROW(m.multiply(TypeParam::context(), short_one, y), size_mismatch);
+  }
+}
+
 TYPED_TEST(Amg, SolvesWithEverySmootherAndCycle) {
   const auto host = gen::poisson2d<double>(default_context<space::host>(), 40);
   for (const auto kind : kinds)

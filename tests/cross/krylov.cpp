@@ -377,6 +377,55 @@ TEST(KrylovThreads, BitsDoNotDependOnThem) {
   }
 }
 
+/// A clamped beam: squared second differences, whose condition grows with n^4.
+triplets beam(std::int64_t n) {
+  triplets a{"beam", n, n, {}, {}, {}};
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = std::max<std::int64_t>(0, i - 2); j <= std::min(n - 1, i + 2); ++j)
+      a.add(i, j, i == j ? 6 : std::abs(i - j) == 1 ? -4 : 1);
+  return a;
+}
+solve_report solve_on_host(const triplets& m) {
+  const host_context ctx({1});
+  const auto a = from_triplets(index<std::int64_t>{m.rows, m.cols}, m.row, m.col, m.value);
+  const auto b = random_vector<double>(m.rows, 3);
+  std::vector<double> x(b.size(), 0.0);
+  solve_options<double, space::host> o;
+  o.throws = false;
+  return solve(ctx, a, b, x, o);
+}
+std::string reasons_of(const solve_report& r) {
+  std::string all;
+  for (const auto& line : r.choice) all += line + "\n";
+  return all;
+}
+
+TEST(KrylovChoice, AStrongerPreconditionerTakesOver) {
+  const auto r = solve_on_host(beam(400));
+  EXPECT_TRUE(r.converged) << r.text();
+  EXPECT_EQ(r.method, "cg");
+  EXPECT_EQ(r.preconditioner, "ic0"); // exact on a band
+  EXPECT_NE(reasons_of(r).find("cg with jacobi left"), std::string::npos) << reasons_of(r);
+  EXPECT_EQ(r.history.size(), static_cast<std::size_t>(r.iterations) + 1);
+  EXPECT_LT(r.iterations, 1100); // Jacobi's patience, and a few
+}
+TEST(KrylovChoice, TheLimitOfPrecisionIsNamed) {
+  const auto r = solve_on_host(beam(4000));
+  EXPECT_FALSE(r.converged);
+  EXPECT_EQ(r.reason, stop_reason::precision_limit) << r.text();
+  EXPECT_STREQ(name_of(r.reason), "precision_limit");
+}
+TEST(KrylovChoice, RoundingIsNoWantOfSymmetry) {
+  auto a = stencil(20);
+  a.add(0, 200, 1e-15); // without a counterpart
+  const auto r = solve_on_host(sorted(a));
+  EXPECT_TRUE(r.converged) << r.text();
+  EXPECT_EQ(r.method, "cg") << reasons_of(r);
+  auto b = stencil(20);
+  b.add(0, 200, 1e-3);
+  EXPECT_EQ(solve_on_host(sorted(b)).method, "gmres");
+}
+
 // Real systems, where there are files of them: solved, or told why not.
 TEST(KrylovReal, PositiveDefiniteMatrices) {
   const char* const named = std::getenv("LACUNA_MATRICES");
