@@ -130,6 +130,8 @@ private:
     report_ = solve_krylov<T, S>(method, ctx_, op_, b_, x_, how);
     if (first) return;
     report_.iterations += before.iterations;
+    for (std::size_t j = 0; j < report_.columns.size(); ++j)
+      report_.columns[j].iterations += before.columns[j].iterations;
     auto all = before.history; // its last is the next one's first
     if (report_.history.size() > 1)
       all.insert(all.end(), report_.history.begin() + 1, report_.history.end());
@@ -162,7 +164,7 @@ private:
     double shift = 0;
     const auto why = [&] {
       return fmt::format("{} with {} left {:.1e} after {} iterations, as {}", report_.method,
-                         choice_.preconditioner, report_.relative_residual, report_.iterations,
+                         report_.preconditioner, report_.relative_residual, report_.iterations,
                          in_words(report_.reason));
     };
     if (choice_.preconditioner == "amg" && report_.reason != stop_reason::indefinite) {
@@ -190,8 +192,8 @@ private:
     }
   }
 
-  /// What a hierarchy that suits the matrix never takes.
-  static constexpr std::int64_t with_hierarchy = 200;
+  /// What a hierarchy that suits the matrix does not take.
+  static constexpr std::int64_t with_hierarchy = 80;
   const context<S>& ctx_;
   csr_view<const T, I, O, S> a_;
   const linear_operator<T, S>& op_;

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "support/oracle.hpp"
+#include <lacuna/gen/generate.hpp>
 
 namespace lacuna::test {
 namespace {
@@ -385,12 +386,13 @@ triplets beam(std::int64_t n) {
       a.add(i, j, i == j ? 6 : std::abs(i - j) == 1 ? -4 : 1);
   return a;
 }
-solve_report solve_on_host(const triplets& m) {
+solve_report solve_on_host(const triplets& m, std::int64_t iterations = 0) {
   const host_context ctx({1});
   const auto a = from_triplets(index<std::int64_t>{m.rows, m.cols}, m.row, m.col, m.value);
   const auto b = random_vector<double>(m.rows, 3);
   std::vector<double> x(b.size(), 0.0);
   solve_options<double, space::host> o;
+  o.stop.iterations = iterations;
   o.throws = false;
   return solve(ctx, a, b, x, o);
 }
@@ -409,8 +411,17 @@ TEST(KrylovChoice, AStrongerPreconditionerTakesOver) {
   EXPECT_EQ(r.history.size(), static_cast<std::size_t>(r.iterations) + 1);
   EXPECT_LT(r.iterations, 1100); // Jacobi's patience, and a few
 }
+TEST(KrylovChoice, ClassicalMultigridTakesOverWhereCoefficientsJump) {
+  const host_context ctx({2});
+  const auto a = gen::generate<double>(ctx, "variable:n=192,contrast=1e6");
+  const auto b = random_vector<double>(a.shape().row, 3);
+  const auto [x, r] = solve(ctx, a, b);
+  EXPECT_TRUE(r.converged);
+  EXPECT_EQ(r.preconditioner, "classical amg") << r.text();
+  EXPECT_LT(r.iterations, 110);
+}
 TEST(KrylovChoice, TheLimitOfPrecisionIsNamed) {
-  const auto r = solve_on_host(beam(4000));
+  const auto r = solve_on_host(beam(4000), 1500);
   EXPECT_FALSE(r.converged);
   EXPECT_EQ(r.reason, stop_reason::precision_limit) << r.text();
   EXPECT_STREQ(name_of(r.reason), "precision_limit");
