@@ -30,6 +30,7 @@
 #include <lacuna/io/write.hpp>
 #include <lacuna/op/add.hpp>
 #include <lacuna/op/assemble.hpp>
+#include <lacuna/op/block_tree_ops.hpp>
 #include <lacuna/op/cast.hpp>
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/closure.hpp>

@@ -99,29 +99,30 @@ private:
     array<tree_leaf<I>> leaves(ctx_, count);
     constexpr int64 share = 16;
     const int threads = static_cast<int>(std::clamp<int64>(count / share, 1, ctx_.threads()));
-    const int64 room = 3 * most_ + most_of_both_;
+    const int64 room = 4 * most_ + most_of_both_;
     array<tree_entry<T>> lists(ctx_, checked_mul(room, threads));
     std::atomic<int64> next{0};
     for_each_part(ctx_, threads, 1, [&](int worker, int) {
-      tree_entry<T>* const left = lists.data() + worker * room;
-      tree_entry<T>*const right = left + most_, *const spare = right + most_;
+      tree_entry<T>* const scratch_lists = lists.data() + worker * room;
       for (int64 first = next.fetch_add(share); first < count; first = next.fetch_add(share))
         for (int64 k = first; k < std::min(first + share, count); ++k)
-          leaves[k] = merge(pairs_[k], left, right, spare, spare + most_);
+          leaves[k] = merge(pairs_[k], scratch_lists);
     });
     return leaves;
   }
-  tree_leaf<I> merge(const node_pair<I>& p, tree_entry<T>* left, tree_entry<T>* right,
-                     tree_entry<T>* spare, tree_entry<T>* merged) {
+  tree_leaf<I> merge(const node_pair<I>& p, tree_entry<T>* lists) {
     if (p.b == 0 && a_.as_stored()) return copy(p, a_.pool(), p.a);
     if (p.a == 0 && b_.as_stored()) return copy(p, b_.pool(), p.b);
-    const int64 m = a_.load(p.a, p.level, p.row, p.col, left, spare);
-    const int64 n = b_.load(p.b, p.level, p.row, p.col, right, spare);
+    if (tree_leaf<I> sum; add_alike(p, sum)) return sum;
+    int64 m = 0, n = 0;
+    const tree_entry<T>* const left = a_.load(p.a, p.level, p.row, p.col, lists, lists + most_, m);
+    const tree_entry<T>* const right =
+        b_.load(p.b, p.level, p.row, p.col, lists + 2 * most_, lists + 3 * most_, n);
     const tree_entry<T>* list = m == 0 ? right : left;
     int64 entries = std::max(m, n);
     if (m > 0 && n > 0) {
-      list = merged;
-      entries = merge_lists(left, m, right, n, merged);
+      list = lists + 4 * most_;
+      entries = merge_lists(left, m, right, n, lists + 4 * most_);
     }
     const int64 rows = rows_of(p.level, p.row), cols = cols_of(p.level, p.col);
     const int64 runs = count_runs(list, entries);
@@ -134,13 +135,39 @@ private:
   }
   /// A leaf that one of them has alone.
   tree_leaf<I> copy(const node_pair<I>& p, const unsigned char* pool, std::uint64_t node) {
-    int64 entries = p.a_entries + p.b_entries, runs = 0;
+    const int64 entries = node == p.a ? p.a_entries : p.b_entries;
+    int64 runs = 0;
     if (is_rows(type_of(node)))
       with_lists<const T>(pool + place_of(node), node, [&](const auto& l) { runs = l.runs; });
     const int64 bytes = leaf_bytes(type_of(node), sizeof(T), entries, runs, rows_of(p.level, p.row),
                                    cols_of(p.level, p.col));
     std::memcpy(scratch() + p.place, pool + place_of(node), static_cast<std::size_t>(bytes));
     return {p.row, p.col, p.level, type_of(node), entries, runs, bytes, p.place};
+  }
+  /// Leaves with the same places: only values are added. False: they are none such.
+  bool add_alike(const node_pair<I>& p, tree_leaf<I>& sum) {
+    if (p.a == 0 || p.b == 0 || a_.transposed() || b_.transposed() || is_inner(p.a) ||
+        type_of(p.a) != type_of(p.b) || p.a_entries != p.b_entries)
+      return false;
+    sum = copy(p, a_.pool(), p.a);
+    const tree_node type = type_of(p.a);
+    const bool full = type == tree_node::dense || type == tree_node::masked;
+    const int64 head = has_header(type) ? 16 : 0;
+    const int64 values = full            ? rows_of(p.level, p.row) * cols_of(p.level, p.col)
+                         : is_rows(type) ? p.a_entries
+                                         : padded_entries(type, p.a_entries);
+    const int64 rest = head + values * static_cast<int64>(sizeof(T));
+    const unsigned char* const left = a_.pool() + place_of(p.a);
+    const unsigned char* const right = b_.pool() + place_of(p.b);
+    if (std::memcmp(left, right, static_cast<std::size_t>(head)) != 0 ||
+        std::memcmp(left + rest, right + rest, static_cast<std::size_t>(sum.bytes - rest)) != 0)
+      return false;
+    const T alpha = a_.alpha(), beta = b_.alpha();
+    T* const to = reinterpret_cast<T*>(scratch() + p.place + head);
+    const T* const x = reinterpret_cast<const T*>(left + head);
+    const T* const y = reinterpret_cast<const T*>(right + head);
+    for (int64 k = 0; k < values; ++k) to[k] = alpha * x[k] + beta * y[k];
+    return true;
   }
   /// Steps without a branch on which of two places comes first, which nothing predicts.
   static int64 merge_lists(const tree_entry<T>* a, int64 m, const tree_entry<T>* b, int64 n,

@@ -31,6 +31,8 @@ public:
   /// Whether the operand's leaves are the tree's, byte by byte.
   [[nodiscard]] bool as_stored() const { return !t_.transposed && t_.alpha == T{1}; }
   [[nodiscard]] const unsigned char* pool() const { return t_.a.bytes(); }
+  [[nodiscard]] bool transposed() const { return t_.transposed; }
+  [[nodiscard]] T alpha() const { return t_.alpha; }
 
   array<child_ref> children(const host_context& ctx, std::uint64_t node, int level,
                             std::int64_t row, std::int64_t col) const {
@@ -77,19 +79,21 @@ public:
     std::memcpy(&count, t_.a.bytes() + place_of(node), 8);
     return static_cast<std::int64_t>(count);
   }
-  /// The entries of a node, by rows, each times alpha; places count from (row, col). `spare` has as
-  /// much room as `to`, which the list is in afterwards. Returns their number.
-  std::int64_t load(std::uint64_t node, int level, std::int64_t row, std::int64_t col,
-                    tree_entry<T>* to, tree_entry<T>* spare) const {
-    if (node == 0) return 0;
-    const std::int64_t count = append(node, level, row, col, 0, 0, to) - to;
-    if (is_inner(node)) {
-      std::sort(to, to + count,
-                [](const tree_entry<T>& x, const tree_entry<T>& y) { return x.key < y.key; });
-    } else if (t_.transposed) {
-      sort_by_row(to, count, spare, block_extent(t_.a.bits, level));
+  /// The entries of a node, by rows, each times alpha; places count from (row, col). They are in
+  /// `to` or in `spare`, which have as much room. count: their number.
+  const tree_entry<T>* load(std::uint64_t node, int level, std::int64_t row, std::int64_t col,
+                            tree_entry<T>* to, tree_entry<T>* spare, std::int64_t& count) const {
+    count = 0;
+    if (node == 0) return to;
+    count = append(node, level, row, col, 0, 0, to) - to;
+    if (!is_inner(node) && !t_.transposed) return to;
+    if (!is_inner(node) && block_extent(t_.a.bits, level) <= 256) {
+      sort_by_row(to, count, spare);
+      return spare;
     }
-    return count;
+    std::sort(to, to + count,
+              [](const tree_entry<T>& x, const tree_entry<T>& y) { return x.key < y.key; });
+    return to;
   }
 
 private:
@@ -114,19 +118,12 @@ private:
                             t_.a.cols_from(first_col), put);
     return to;
   }
-  /// By counting where rows are few beside the entries; columns ascend in each row already.
-  static void sort_by_row(tree_entry<T>* list, std::int64_t count, tree_entry<T>* spare,
-                          std::int64_t extent) {
-    if (extent > 256) {
-      std::sort(list, list + count,
-                [](const tree_entry<T>& x, const tree_entry<T>& y) { return x.key < y.key; });
-      return;
-    }
+  /// By counting; columns ascend in each row already.
+  static void sort_by_row(const tree_entry<T>* list, std::int64_t count, tree_entry<T>* to) {
     std::int32_t first[257] = {};
     for (std::int64_t k = 0; k < count; ++k) ++first[(list[k].key >> 32) + 1];
     for (int i = 0; i < 256; ++i) first[i + 1] += first[i];
-    for (std::int64_t k = 0; k < count; ++k) spare[first[list[k].key >> 32]++] = list[k];
-    std::copy_n(spare, count, list);
+    for (std::int64_t k = 0; k < count; ++k) to[first[list[k].key >> 32]++] = list[k];
   }
 
   tree_operand<T, I> t_;

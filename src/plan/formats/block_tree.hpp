@@ -60,16 +60,25 @@ struct block_tree_format : csr_ordered_format {
                      const value_source<T, I, O, S>& v) {
     if constexpr (S == space::host) {
       if (v.a.size() == 0) return;
-      array<T> values;
-      const T* from = v.a.values().data();
-      if (v.from != nullptr) {
-        values = array<T>(ctx, v.a.size());
-        detail::place_values<T, O, S>(ctx, v.from, v.a.values(), values.view());
-        from = values.data();
+      const auto with = [&](const T* values) {
+        return csr_view<const T, I, O>(values, v.rowptr.data(), v.colind, m.shape(), v.a.size(),
+                                       facts{v.sorted, false});
+      };
+      const auto pattern = with(v.a.values().data());
+      if (v.from == nullptr) return update_values(ctx, m, pattern);
+      if (detail::cpu::rows_ascend<T, I, O>(ctx, pattern)) {
+        const auto content = detail::own_content(ctx, m);
+        detail::cpu::place_in_tree<T, I>(ctx,
+                                         {m.shape(), v.a.size(),
+                                          detail::tree_offsets(v.rowptr.data()), v.colind,
+                                          v.a.values().data(), detail::tree_offsets(v.from)},
+                                         content->arrays());
+        m = block_tree<T, I, O>(content);
+        return;
       }
-      const csr_view<const T, I, O> stored(from, v.rowptr.data(), v.colind, m.shape(), v.a.size(),
-                                           facts{v.sorted, false});
-      update_values(ctx, m, stored);
+      array<T> values(ctx, v.a.size());
+      detail::place_values<T, O, S>(ctx, v.from, v.a.values(), values.view());
+      update_values(ctx, m, with(values.data()));
     }
   }
 };
