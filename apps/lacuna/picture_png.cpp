@@ -86,7 +86,7 @@ void draw_cells(canvas& c, const picture& p) {
 void draw_leaves(canvas& c, const picture& p) {
   const picture_layout& l = p.layout;
   for (const pixel_box& b : p.leaf_boxes()) {
-    c.fill(l.left + b.left, l.top + b.top, b.width, b.height, of_frame);
+    c.fill(l.left + b.left, l.top + b.top, b.width + 1, b.height + 1, of_frame);
     c.fill(l.left + b.left + 1, l.top + b.top + 1, b.width - 1, b.height - 1, on_paper);
   }
 }

@@ -118,8 +118,8 @@ std::string as_svg(const picture& p) {
     svg += fmt::format("<path class=\"leaves\" fill=\"none\" stroke=\"{}\" d=\"", hex(frame_line));
     for (const pixel_box& b : boxes)
       fmt::format_to(std::back_inserter(svg), "M{:g} {:g}h{}v{}h-{}z",
-                     as_double(l.left + b.left) + 0.5, as_double(l.top + b.top) + 0.5, b.width - 1,
-                     b.height - 1, b.width - 1);
+                     as_double(l.left + b.left) - 0.5, as_double(l.top + b.top) - 0.5, b.width,
+                     b.height, b.width);
     svg += "\"/>\n";
   }
   svg += fmt::format("<g transform=\"translate({} {}) scale({:.9g} {:.9g})\" stroke-width=\"{}\" "
