@@ -121,6 +121,19 @@ class dynamic_array(sparse_array):
         """Erases the entries at these places, if there are; returns how many there were."""
         return self._made.erase(*self._batch(*coords))
 
+    def setdiag(self, values, k=0):
+        """Sets the k-th diagonal to a number, or its first elements to those of a list."""
+        m, n = self._shape
+        if k <= -m or k >= n:
+            raise ValueError("k exceeds array dimensions")
+        values = as_values(values, self._dtype)
+        length = min(m + min(k, 0), n - max(k, 0))
+        if values.ndim:
+            length = min(length, len(values))
+            values = values[:length]
+        i = np.arange(length)
+        self[i - min(k, 0), i + max(k, 0)] = values
+
     def compact(self):
         """Puts rows side by side again: products are a CSR array's afterwards."""
         self._made.compact()

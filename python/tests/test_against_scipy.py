@@ -228,6 +228,15 @@ def test_batches(data):
     same(ours, dense)
 
 
+@given(pairs(shape=(5, 4)), st.integers(-4, 3), st.sampled_from([0.0, 2.0, [1.0, 0.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
+def test_setdiag(pair, k, values):
+    theirs, ours = pair
+    ours, theirs = lacuna.dynamic_array(ours), scipy.sparse.lil_array(theirs.tocsr())
+    ours.setdiag(values, k)
+    theirs.setdiag(values, k)
+    same(ours, theirs)
+
+
 @given(st.data(), st.integers(1, 5), st.integers(1, 5))
 def test_built_of_blocks(data, m, n):
     a, ours_a = data.draw(pairs(shape=(m, n)))
