@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <petscksp.h>
 
-#include "../apps/common/vectors.hpp"
+#include "common/vectors.hpp"
 #include "plugin.hpp"
 #include "read_rows.hpp"
 #include "together.hpp"

@@ -157,9 +157,6 @@ PetscErrorCode symbolic(Mat c) {
     with_factors(c->product->type, a, b, fill{k->ctx, k->info, made.view()});
     PetscCall(MatSetSizes(c, static_cast<PetscInt>(rows), static_cast<PetscInt>(cols),
                           static_cast<PetscInt>(rows), static_cast<PetscInt>(cols)));
-    const Mat by_row =
-        c->product->type == MATPRODUCT_AB || c->product->type == MATPRODUCT_ABt ? left : right;
-    static_cast<void>(by_row);
     PetscCall(MatSetType(c, matrix_type));
     PetscCall(set_entries(c, made.view()));
     PetscFunctionReturn(0);

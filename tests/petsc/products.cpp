@@ -6,7 +6,7 @@
 namespace lacuna::test {
 namespace {
 
-constexpr double rounding = 1e-13;
+constexpr double product_rounding = 1e-13;
 
 using product = PetscErrorCode (*)(Mat, Mat, MatReuse, Mat*);
 struct named_product {
@@ -31,7 +31,7 @@ TEST_F(Petsc, ProductsAreThoseOfSeqaij) {
     Mat left[2] = {make_mat(a, "seqaijlacuna"), make_mat(a, MATSEQAIJ)};
     Mat right[2] = {make_mat(b, "seqaijlacuna"), make_mat(b, MATSEQAIJ)}, c[2] = {};
     for (int k = 0; k < 2; ++k) ok(each.run(left[k], right[k], MAT_INITIAL_MATRIX, &c[k]));
-    EXPECT_LT(difference(c[0], c[1]), rounding);
+    EXPECT_LT(difference(c[0], c[1]), product_rounding);
     PetscBool ours = PETSC_FALSE;
     ok(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(c[0]), "seqaijlacuna", &ours));
     EXPECT_TRUE(ours);
@@ -41,7 +41,7 @@ TEST_F(Petsc, ProductsAreThoseOfSeqaij) {
       ok(MatScale(right[k], 3));
       ok(each.run(left[k], right[k], MAT_REUSE_MATRIX, &c[k]));
     }
-    EXPECT_LT(difference(c[0], c[1]), rounding) << "other values";
+    EXPECT_LT(difference(c[0], c[1]), product_rounding) << "other values";
     Vec x = make_vec(225, 1), y[2] = {make_vec(225, 2), make_vec(225, 2)};
     for (int k = 0; k < 2; ++k) ok(MatMult(c[k], x, y[k]));
     EXPECT_LT(difference(y[1], y[0]), 1e-12);
@@ -58,14 +58,14 @@ TEST_F(Petsc, ProductsWithOtherTypes) {
   ok(MatSetRandom(dense, nullptr));
   ok(MatMatMult(ours, dense, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &both[0]));
   ok(MatMatMult(theirs, dense, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &both[1]));
-  EXPECT_LT(difference(both[0], both[1]), rounding);
+  EXPECT_LT(difference(both[0], both[1]), product_rounding);
   for (Mat& m : both) ok(MatDestroy(&m));
   ok(MatMatMult(theirs, theirs, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &both[1]));
   ok(MatMatMult(ours, theirs, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &mixed));
-  EXPECT_LT(difference(mixed, both[1]), rounding);
+  EXPECT_LT(difference(mixed, both[1]), product_rounding);
   ok(MatDestroy(&mixed));
   ok(MatMatMult(theirs, ours, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &mixed));
-  EXPECT_LT(difference(mixed, both[1]), rounding);
+  EXPECT_LT(difference(mixed, both[1]), product_rounding);
   for (Mat* m : {&ours, &theirs, &dense, &both[1], &mixed}) ok(MatDestroy(m));
 }
 
