@@ -112,7 +112,7 @@ public:
   template <class A>
   amg(const context<S>& ctx, A&& a, amg_options options = {}) : amg(std::move(options)) {
     give(ctx, std::forward<A>(a),
-         [this](const context<S>& c, auto&& m) { set_up(c, std::forward<decltype(m)>(m)); });
+         [this](const context<S>& c, auto&& m) { this->set_up(c, std::forward<decltype(m)>(m)); });
   }
   amg(amg&&) noexcept;
   amg& operator=(amg&&) noexcept;
@@ -121,7 +121,8 @@ public:
   [[nodiscard]] std::int64_t size() const override;
   /// One cycle from 0. `ctx` is of the device that the hierarchy was made on.
   void apply(const context<S>& ctx, vector_view<const T, S> r, vector_view<T, S> z) const override;
-  /// y = A x, in the storage that the finest level has: a method around it needs no plan of its own.
+  /// y = A x, in the storage that the finest level has: a method around it needs no plan of its
+  /// own.
   void multiply(const context<S>& ctx, vector_view<const T, S> x, vector_view<T, S> y) const;
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] std::size_t bytes() const override;
