@@ -2,11 +2,12 @@
 // memory cannot be mixed by accident: the mixture does not compile.
 #pragma once
 
-#include <lacuna/core/require_cxx20.hpp>
+#include <lacuna/core/export.hpp>
 
 namespace lacuna {
 
-enum class space { host, device };
+/// Exported: Clang hides what is instantiated for a value of a hidden type.
+enum class LACUNA_EXPORT space { host, device };
 
 /// "host" or "device".
 constexpr const char* to_string(space s) { return s == space::host ? "host" : "device"; }
