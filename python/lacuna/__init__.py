@@ -15,6 +15,7 @@ from ._array import sparse_array
 from ._csr import csc_array, csr_array
 from ._coo import coo_array
 from ._dynamic import dynamic_array
+from ._block import block_array
 from ._construct import block_diag, diags, eye, eye_array, hstack, kron, random, random_array, tril, triu, vstack
 from ._files import generate, generators, read, write
 from ._picture import spy
@@ -38,7 +39,7 @@ def from_scipy(A):
 
 
 __all__ = [
-    "block_diag", "coo_array", "csc_array", "csr_array", "diags", "dynamic_array", "eye", "eye_array",
+    "block_array", "block_diag", "coo_array", "csc_array", "csr_array", "diags", "dynamic_array", "eye", "eye_array",
     "from_scipy", "generate", "generators", "get_threads", "graph", "hstack", "kron", "linalg", "plan",
     "random", "random_array", "read", "set_threads", "sparse_array", "spy", "tril", "triu", "tune",
     "vstack", "write",

@@ -11,7 +11,7 @@ import operator
 import numpy as np
 
 from . import _lacuna
-from ._inputs import as_shape, is_scalar, is_sparse, value_type
+from ._inputs import is_scalar, is_sparse, value_type
 
 
 class sparse_array:
@@ -114,12 +114,18 @@ class sparse_array:
 
         return dynamic_array(self)
 
+    def toblock(self, block=128):
+        """As a `block_array`, multiplied with in both directions from one copy."""
+        from ._block import block_array
+
+        return block_array(self, block=block)
+
     def toscipy(self):
         """As SciPy's array of the same format, without a copy where SciPy has it."""
         return self.tocsr().toscipy()
 
     def asformat(self, format, copy=False):
-        """By name: "csr", "csc", "coo" or "dynamic"; None: itself."""
+        """By name: "csr", "csc", "coo", "dynamic" or "block"; None: itself."""
         if format is None or format == self.format:
             return self.copy() if copy else self
         try:

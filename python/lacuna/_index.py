@@ -122,3 +122,30 @@ def coordinates(key, shape):
         shape_of = [n for n, part in ((len(rows), row), (len(cols), col)) if not isinstance(part, int)]
         return i.reshape(shape_of), j.reshape(shape_of)
     return np.broadcast_arrays(row, col)
+
+
+def points_of(row, col):
+    """Arrays of rows and columns of one shape, where a key picks single elements; None where it picks
+    whole rows and columns."""
+    if isinstance(row, slice) or isinstance(col, slice):
+        if any(isinstance(p, np.ndarray) and p.ndim == 2 for p in (row, col)):
+            raise IndexError("Only 1D or 2D results: >2D is not supported")
+        return None
+    lists = [isinstance(p, np.ndarray) for p in (row, col)]
+    if all(lists) and row.ndim == 2 and row.shape[1] == 1 and (col.ndim == 1 or col.shape[0] == 1):
+        return None
+    if any(lists) and not all(lists) and max(np.ndim(row), np.ndim(col)) == 1:
+        return None
+    return np.broadcast_arrays(row, col)
+
+
+def range_or_list(part, size):
+    """(first, last) where it is one, else the list of numbers."""
+    if isinstance(part, int):
+        return (part, part + 1)
+    if isinstance(part, slice):
+        first, last, step = part.indices(size)
+        if step == 1:
+            return (first, max(first, last))
+        return as_list(part, size)
+    return part.ravel()

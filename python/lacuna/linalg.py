@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _lacuna
 from ._csr import csr_array
-from ._inputs import is_scalar, is_sparse, value_type
+from ._inputs import is_sparse, value_type
 
 __all__ = ["NotConverged", "amg", "bicgstab", "cg", "expm_multiply", "gmres", "ic0", "ilu0", "jacobi",
            "minres", "norm", "preconditioner", "solve", "spsolve", "spsolve_triangular"]

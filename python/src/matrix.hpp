@@ -146,6 +146,7 @@ void bind_elements(nb::module_& m);
 void bind_structure(nb::module_& m);
 void bind_solvers(nb::module_& m);
 void bind_dynamic(nb::module_& m);
+void bind_block(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_files(nb::module_& m);
 

@@ -120,6 +120,7 @@ NB_MODULE(_lacuna, m) {
   bind_structure(m);
   bind_solvers(m);
   bind_dynamic(m);
+  bind_block(m);
   bind_plan(m);
   bind_files(m);
 }

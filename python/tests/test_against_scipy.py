@@ -18,7 +18,7 @@ sizes = st.integers(0, 10)
 def test_constructors(drawn):
     data, row, col, shape = drawn
     theirs = scipy.sparse.coo_array((data.astype(float), (row, col)), shape=shape)
-    for made in (lacuna.csr_array, lacuna.csc_array, lacuna.coo_array, lacuna.dynamic_array):
+    for made in (lacuna.csr_array, lacuna.csc_array, lacuna.coo_array, lacuna.dynamic_array, lacuna.block_array):
         ours = made((data, (row, col)), shape=shape)
         same(ours, theirs)
         assert ours.dtype == (np.float32 if data.dtype == np.float32 else np.float64)
@@ -42,6 +42,7 @@ def test_conversions(pair):
         same(made, theirs)
         same(made.toscipy(), theirs)
     same(ours.todynamic(), theirs)
+    same(ours.toblock(16), theirs)
     same(ours.T, theirs.T)
     same(ours.astype(np.float32), theirs)
     same(ours.toarray(order="F"), theirs)
@@ -66,9 +67,35 @@ def test_products_with_dense(pair, data):
     same(ours.dot(x), theirs.dot(x))
     if dtype != np.complex128:
         same(ours.todynamic() @ x, theirs @ x)
+        tree = ours.toblock(16)
+        same(tree @ x, theirs @ x)
+        same(tree @ X, theirs @ X)
+        same(tree.T @ z, theirs.T @ z)
+        same(-2 * tree.T, -2 * theirs.T)
+        same(2 * tree - tree, theirs)
     if n:
         with pytest.raises(ValueError):
             ours @ x[:-1]
+
+
+def test_block_arrays():
+    ours = lacuna.generate("web:n=300")
+    theirs, tree = ours.toscipy(), ours.toblock(32)
+    both = tree + tree.T
+    assert isinstance(both, lacuna.block_array) and both.block == 32
+    same(both, theirs + theirs.T)
+    same(0.5 * tree - ours, -0.5 * theirs)  # with another format: rows
+    same(tree + ours.toblock(64), 2 * theirs)
+    same(tree[3:7], theirs[3:7])
+    same(tree @ ours, theirs @ theirs)
+    same(tree.sum(axis=0), theirs.sum(axis=0))
+    assert "blocks of 32" in repr(tree)
+    with pytest.raises(ValueError, match="17"):
+        ours.toblock(17)
+    with pytest.raises(ValueError):
+        tree @ np.ones(7)
+    with pytest.raises(ValueError):
+        tree + tree[:5]
 
 
 @given(st.data(), sizes, sizes, sizes)
