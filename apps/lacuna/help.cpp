@@ -35,6 +35,18 @@ public:
     if (o->get_lnames().empty()) return first;
     return first + (o->get_snames().empty() ? "--" : ", --") + o->get_lnames().front();
   }
+  /// In lines of up to 100 characters; CLI11 indents those that follow.
+  std::string make_option_desc(const CLI::Option* o) const override {
+    const std::size_t width = 100 - get_column_width();
+    std::string text = CLI::Formatter::make_option_desc(o);
+    for (std::size_t line = 0; text.size() - line > width;) {
+      const std::size_t space = text.rfind(' ', line + width);
+      if (space == std::string::npos || space <= line) break;
+      text[space] = '\n';
+      line = space + 1;
+    }
+    return text;
+  }
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
     const std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
