@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _lacuna
-from ._compressed import _compressed
+from ._compressed_base import _compressed
 from ._index import parsed_key, points_of, range_or_list
 from ._inputs import is_scalar, is_sparse, value_type
 

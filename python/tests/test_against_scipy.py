@@ -51,6 +51,8 @@ def test_conversions(pair):
 @given(pairs(), st.data())
 def test_products_with_dense(pair, data):
     theirs, ours = pair
+    if theirs.format == "coo":  # of one row it gives a number, where SciPy's other formats give a vector of one
+        theirs = theirs.tocsr()
     m, n = theirs.shape
     rng = np.random.default_rng(1)
     k = data.draw(st.integers(0, 4))
