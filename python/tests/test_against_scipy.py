@@ -182,7 +182,9 @@ def test_order(drawn):
         getattr(theirs, name)()
         np.testing.assert_array_equal(ours.indptr, theirs.indptr)
         np.testing.assert_array_equal(ours.indices, theirs.indices)
-        np.testing.assert_array_equal(ours.data, theirs.data)
+        if name != "sort_indices":  # SciPy's leaves duplicates in any order
+            np.testing.assert_array_equal(ours.data, theirs.data)
+        same(ours, theirs)
         lacuna.csr_array(ours).check_format()
 
 
