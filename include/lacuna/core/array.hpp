@@ -35,13 +35,13 @@ public:
   template <std::ranges::contiguous_range R>
     requires(S == space::host && detail::lasts<R> &&
              std::is_convertible_v<decltype(std::ranges::data(std::declval<R&>())), T*>)
-  constexpr vector_view(
-      R&& r) // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+  // NOLINTNEXTLINE(google-explicit-constructor,bugprone-forwarding-reference-overload)
+  constexpr vector_view(R&& r)
       : data_(std::ranges::data(r)), size_(static_cast<std::int64_t>(std::ranges::size(r))) {}
   /// A view of a temporary would dangle: give the temporary a name.
   template <std::ranges::contiguous_range R>
     requires(S == space::host && !detail::lasts<R>)
-  vector_view(R&&)
+  vector_view(R&&) // NOLINT(bugprone-forwarding-reference-overload)
   = delete;
   /// A read-only view of what a writable one shows.
   template <class U>
