@@ -3,7 +3,6 @@
 #include <new>
 
 #include <omp.h>
-#include <sys/mman.h>
 
 #include <fmt/format.h>
 
@@ -14,24 +13,6 @@
 #include <lacuna/op/copy.hpp>
 
 namespace lacuna {
-namespace {
-constexpr std::align_val_t huge_page{std::size_t{2} << 20};
-
-/// A large block: kept, new, or new once those that are kept are given back.
-void* large_block(std::size_t bytes) {
-  if (void* const kept = detail::take_block(bytes)) return kept;
-  const std::size_t size = detail::block_size(bytes);
-  void* p = ::operator new(size, huge_page, std::nothrow);
-  if (p == nullptr) {
-    detail::free_blocks();
-    p = ::operator new(size, huge_page, std::nothrow);
-  }
-  // Fewer TLB misses on streams and gathers; only advice, so a refusal is no error.
-  if (p != nullptr) (void)madvise(p, size, MADV_HUGEPAGE);
-  return p;
-}
-} // namespace
-
 host_context::context(host_options options) : threads_(options.threads) {
   if (threads_ < 0) throw bad_input(fmt::format("host_context: {} threads", threads_));
   if (threads_ == 0) threads_ = omp_get_max_threads();
@@ -42,7 +23,7 @@ void* host_context::allocate(std::size_t bytes) const {
   if (!detail::allocation_allowed(space::host, bytes))
     detail::throw_out_of_memory(space::host, bytes);
   void* const p = bytes >= detail::kept_from
-                      ? large_block(bytes)
+                      ? detail::take_block(bytes)
                       : ::operator new (bytes, std::align_val_t{64}, std::nothrow);
   if (p == nullptr) detail::throw_out_of_memory(space::host, bytes);
   detail::note_allocated(space::host, bytes);
@@ -54,8 +35,8 @@ void host_context::deallocate(void* p, std::size_t bytes) const noexcept {
   detail::note_freed(space::host, bytes);
   if (bytes < detail::kept_from)
     ::operator delete (p, std::align_val_t{64});
-  else if (!detail::keep_block(p, bytes))
-    ::operator delete(p, huge_page);
+  else
+    detail::give_block(p, bytes);
 }
 
 void host_context::trim() const noexcept { detail::free_blocks(); }
