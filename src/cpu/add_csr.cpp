@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cpu/match_parts.hpp"
+#include "cpu/merge_kernels.hpp"
 
 namespace lacuna::detail {
 
@@ -159,15 +160,23 @@ public:
     const T *const a_value = a_.values().data(), *const b_value = b_.values().data();
     for_each_dynamic(threads_, parts_, [&](int part) {
       std::int64_t at = first_[part];
-      pair_.for_each_row(pair_.cut(part, parts_), pair_.cut(part + 1, parts_),
-                         [&](std::int64_t row, std::int64_t a, std::int64_t a_end, std::int64_t b,
-                             std::int64_t b_end, bool ends) {
-                           const bool more = a_end < a_.size() && b_end < b_.size();
-                           at += fill_row(alpha, pair_.a_col + a, a_value + a, a_end - a, beta,
-                                          pair_.b_col + b, b_value + b, b_end - b, more, col + at,
-                                          value + at);
-                           if (ends) rowptr[row + 1] = static_cast<OC>(at);
-                         });
+      path_cut from = pair_.cut(part, parts_);
+      const path_cut to = pair_.cut(part + 1, parts_);
+      const auto fill = [&](std::int64_t row, std::int64_t a, std::int64_t a_end, std::int64_t b,
+                            std::int64_t b_end, bool ends) {
+        const bool more = a_end < a_.size() && b_end < b_.size();
+        at += fill_row(alpha, pair_.a_col + a, a_value + a, a_end - a, beta, pair_.b_col + b,
+                       b_value + b, b_end - b, more, col + at, value + at);
+        if (ends) rowptr[row + 1] = static_cast<OC>(at);
+      };
+      from = pair_.finish_row(from, to, fill);
+      const std::int64_t next = merge_rows<T, I, O>(
+          merge_rule::sum_all, {alpha, pair_.a_rowptr, pair_.a_col, a_value, a_.size()},
+          {beta, pair_.b_rowptr, pair_.b_col, b_value, b_.size()}, from.row, to.row, at,
+          first_[part + 1], col, value,
+          [=](std::int64_t row, std::int64_t end) { rowptr[row + 1] = static_cast<OC>(end); });
+      if (next > from.row) from = pair_.begin_of(next);
+      pair_.for_each_row(from, to, fill);
     });
   }
 

@@ -11,6 +11,7 @@
 
 #include "cpu/build_rows.hpp"
 #include "cpu/match_parts.hpp"
+#include "cpu/merge_kernels.hpp"
 #include "cpu/product_kernels.hpp"
 
 namespace lacuna::detail::cpu {
@@ -114,21 +115,38 @@ template <class T> bool are_finite(const host_context& ctx, T alpha, vector_view
   return result.load();
 }
 
-/// The rows between two cuts, from place `at` on; returns where they end.
+merge_rule merge_rule_of(element_rule rule) {
+  if (rule == element_rule::minimum) return merge_rule::minimum;
+  if (rule == element_rule::maximum) return merge_rule::maximum;
+  if (rule == element_rule::not_equal) return merge_rule::not_equal;
+  if (rule == element_rule::less) return merge_rule::less;
+  return merge_rule::plus;
+}
+
+/// The rows between two cuts, from place `at` on, where entries up to `limit` are this part's;
+/// returns where they end.
 template <class T, class I, class O>
 std::int64_t combine_part(element_rule rule, T alpha, csr_view<const T, I, O> a, T beta,
                           csr_view<const T, I, O> b, const pattern_pair<I, O>& pair, path_cut from,
-                          path_cut to, std::int64_t at, O* rowptr, I* col, T* value) {
+                          path_cut to, std::int64_t at, std::int64_t limit, O* rowptr, I* col,
+                          T* value) {
   const auto loop = row_loop<T, I>(rule);
   const T *const a_value = a.values().data(), *const b_value = b.values().data();
-  pair.for_each_row(from, to,
-                    [&](std::int64_t row, std::int64_t i, std::int64_t i_end, std::int64_t j,
+  const auto fill = [&](std::int64_t row, std::int64_t i, std::int64_t i_end, std::int64_t j,
                         std::int64_t j_end, bool ends) {
-                      at += loop(alpha, {pair.a_col + i, a_value + i, i_end - i, i_end < a.size()},
-                                 beta, {pair.b_col + j, b_value + j, j_end - j, j_end < b.size()},
-                                 col + at, value + at);
-                      if (ends) rowptr[row + 1] = static_cast<O>(at);
-                    });
+    at += loop(alpha, {pair.a_col + i, a_value + i, i_end - i, i_end < a.size()}, beta,
+               {pair.b_col + j, b_value + j, j_end - j, j_end < b.size()}, col + at, value + at);
+    if (ends) rowptr[row + 1] = static_cast<O>(at);
+  };
+  from = pair.finish_row(from, to, fill);
+  if (rule != element_rule::times) { // 0 times infinity is no case for vectors
+    const std::int64_t next = merge_rows<T, I, O>(
+        merge_rule_of(rule), {alpha, pair.a_rowptr, pair.a_col, a_value, a.size()},
+        {beta, pair.b_rowptr, pair.b_col, b_value, b.size()}, from.row, to.row, at, limit, col,
+        value, [=](std::int64_t row, std::int64_t end) { rowptr[row + 1] = static_cast<O>(end); });
+    if (next > from.row) from = pair.begin_of(next);
+  }
+  pair.for_each_row(from, to, fill);
   return at;
 }
 
@@ -192,8 +210,8 @@ csr<T, I, O> combine_csr(const host_context& ctx, element_rule rule, T alpha,
                       {alpha, pair.a_rowptr, pair.a_col, a.values().data(), a.size()},
                       {beta, pair.b_rowptr, pair.b_col, b.values().data(), b.size()}, from, to,
                       rule == element_rule::stored_times, first[part], rowptr, col, value)
-                : combine_part(rule, alpha, a, beta, b, pair, from, to, first[part], rowptr, col,
-                               value);
+                : combine_part(rule, alpha, a, beta, b, pair, from, to, first[part],
+                               first[part + 1], rowptr, col, value);
     filled[part + 1] = end - first[part];
   });
   for (int part = 0; part < parts; ++part) filled[part + 1] += filled[part];

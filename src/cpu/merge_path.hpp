@@ -70,6 +70,20 @@ template <class I, class O> struct pattern_pair {
     }
     if (from.a < to.a || from.b < to.b) f(from.row, from.a, to.a, from.b, to.b, false);
   }
+
+  /// Calls f, as for_each_row does, for the rest of a row that `from` cuts and that ends before
+  /// `to`; returns where the next row begins, `from` if there is no such row.
+  template <class F> [[nodiscard]] path_cut finish_row(path_cut from, path_cut to, F f) const {
+    if (from.row == to.row || (from.a == a_rowptr[from.row] && from.b == b_rowptr[from.row]))
+      return from;
+    const path_cut next{from.row + 1, a_rowptr[from.row + 1], b_rowptr[from.row + 1]};
+    for_each_row(from, next, f);
+    return next;
+  }
+  /// Where a row begins.
+  [[nodiscard]] path_cut begin_of(std::int64_t row) const {
+    return {row, a_rowptr[row], b_rowptr[row]};
+  }
 };
 
 } // namespace lacuna::detail::cpu
