@@ -3,6 +3,7 @@
 
 #include "cpu/dense_by_rows.hpp"
 #include "cpu/shares.hpp"
+#include "cpu/stream.hpp"
 
 namespace lacuna::detail::cpu {
 namespace {
@@ -42,6 +43,7 @@ void multiply_csr_dense(const host_context& ctx, T alpha, csr_view<const T, I, O
   p.z_column = z.col_stride();
   p.y_row = y.row_stride();
   p.y_column = y.col_stride();
+  p.streams = a.shape().row * columns * std::int64_t{sizeof(T)} >= streamed_bytes;
   array<T> sums;
   const auto by_columns = [](const auto& v) { return v.layout() == layout::column_major; };
   if (columns > 1 && by_columns(x)) {

@@ -5,6 +5,7 @@
 #include "cpu/dense_by_rows.hpp"
 #include "cpu/packed_kernels.hpp"
 #include "cpu/shares.hpp"
+#include "cpu/stream.hpp"
 
 namespace lacuna::detail::cpu {
 namespace {
@@ -97,7 +98,8 @@ void multiply_packed_csr_dense(const host_context& ctx, T alpha, packed_csr_view
                                  z.row_stride(),
                                  z.col_stride(),
                                  y.row_stride(),
-                                 y.col_stride()};
+                                 y.col_stride(),
+                                 rows * columns * std::int64_t{sizeof(T)} >= streamed_bytes};
   const auto& kernels = best_row_kernels<T, I, O>();
   const std::int64_t window_rows = std::clamp<std::int64_t>(
       window_entries * rows / std::max<std::int64_t>(a.size(), 1), 1, window_entries);

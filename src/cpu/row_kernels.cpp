@@ -13,6 +13,8 @@
 
 #include "cpu/gather-inl.hpp"
 #include "cpu/row_kernels.hpp"
+#include "cpu/stream.hpp"
+#include "cpu/tile_kernels.hpp"
 #include <lacuna/core/context.hpp>
 #include <lacuna/core/types.hpp>
 
@@ -161,95 +163,214 @@ void rows(const row_arguments<T, I, O>& p, std::int64_t first, std::int64_t last
     for_each_row([=](std::int64_t row, T sum) HWY_ATTR { y[row] = alpha * sum + beta * z[row]; });
 }
 
-/// Sums of entries [first, last) times `vectors` vectors of columns of X, from X's column `column`
-/// on, X row-major: each entry scales a row of X. `take` columns of the last vector are there.
-template <int vectors, class D, class T, class I, class O>
-HWY_INLINE void dense_columns(D d, const row_arguments<T, I, O>& p, std::int64_t first,
-                              std::int64_t last, std::int64_t column, std::int64_t take, T* sums) {
+/// Where sums of several columns go: to[r * row + j] = factor times the sum of row r and column j.
+template <class T> struct dense_place {
+  T factor;
+  T* to;
+  std::int64_t row;
+  bool streams; ///< past the caches: whole vectors, each aligned
+};
+
+/// Sums of `rows` rows' entries [begin[r], end[r]) times `vectors` vectors of columns of X, from
+/// X's column `column` on, X row-major: each entry scales a row of X. Rows go side by side, as a
+/// sum waits for the one before it; rows times vectors is 4 at most. `load` is for the last vector
+/// of a row of X; store(r, v, sum) takes the sums.
+template <int rows, int vectors, class D, class T, class I, class O, class Load, class Store>
+HWY_INLINE void add_dense(D d, const row_arguments<T, I, O>& p, const std::int64_t* begin,
+                          const std::int64_t* end, std::int64_t column, Load load, Store store) {
+  static_assert(rows * vectors <= 4 && rows != 3);
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d)), x_row = p.x_row;
-  const auto mask = hn::FirstN(d, static_cast<std::size_t>(take));
   const I* colind = p.colind;
   const T *values = p.values, *x_column = p.x + column;
   hn::Vec<D> sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-  const auto add = [&](auto load) HWY_ATTR {
-    for (std::int64_t k = first; k < last; ++k) {
-      const T* x = x_column + static_cast<std::int64_t>(colind[k]) * x_row;
-      const auto a = hn::Set(d, values[k]);
-      if constexpr (vectors > 1) sum0 = hn::MulAdd(a, hn::LoadU(d, x), sum0);
-      if constexpr (vectors > 2) sum1 = hn::MulAdd(a, hn::LoadU(d, x + lanes), sum1);
-      if constexpr (vectors > 3) sum2 = hn::MulAdd(a, hn::LoadU(d, x + 2 * lanes), sum2);
-      auto& sum = vectors == 1 ? sum0 : vectors == 2 ? sum1 : vectors == 3 ? sum2 : sum3;
-      sum = hn::MulAdd(a, load(x + (vectors - 1) * lanes), sum);
-    }
+  const auto add = [&](std::int64_t k, auto& s0, auto& s1, auto& s2, auto& s3) HWY_ATTR {
+    const T* x = x_column + static_cast<std::int64_t>(colind[k]) * x_row;
+    const auto a = hn::Set(d, values[k]);
+    if constexpr (vectors > 1) s0 = hn::MulAdd(a, hn::LoadU(d, x), s0);
+    if constexpr (vectors > 2) s1 = hn::MulAdd(a, hn::LoadU(d, x + lanes), s1);
+    if constexpr (vectors > 3) s2 = hn::MulAdd(a, hn::LoadU(d, x + 2 * lanes), s2);
+    auto& last = vectors == 1 ? s0 : vectors == 2 ? s1 : vectors == 3 ? s2 : s3;
+    last = hn::MulAdd(a, load(x + (vectors - 1) * lanes), last);
   };
-  // The lanes past the last column are 0, not x: a NaN there must not matter.
-  if (take == lanes)
-    add([&](const T* x) HWY_ATTR { return hn::LoadU(d, x); });
-  else
-    add([&](const T* x) HWY_ATTR { return hn::MaskedLoad(mask, d, x); });
-  if constexpr (vectors > 1) hn::StoreU(sum0, d, sums);
-  if constexpr (vectors > 2) hn::StoreU(sum1, d, sums + lanes);
-  if constexpr (vectors > 3) hn::StoreU(sum2, d, sums + 2 * lanes);
-  const auto last_sum = vectors == 1 ? sum0 : vectors == 2 ? sum1 : vectors == 3 ? sum2 : sum3;
-  hn::BlendedStore(last_sum, mask, d, sums + (vectors - 1) * lanes);
+  if constexpr (rows == 1) {
+    for (std::int64_t k = begin[0]; k < end[0]; ++k) {
+      prefetch(values + k, colind + k);
+      add(k, sum0, sum1, sum2, sum3);
+    }
+    store(0, 0, sum0);
+    if constexpr (vectors > 1) store(0, 1, sum1);
+    if constexpr (vectors > 2) store(0, 2, sum2);
+    if constexpr (vectors > 3) store(0, 3, sum3);
+  } else if constexpr (rows == 2) {
+    const std::int64_t both = std::min(end[0] - begin[0], end[1] - begin[1]);
+    for (std::int64_t k = 0; k < both; ++k) {
+      prefetch(values + begin[0] + 2 * k, colind + begin[0] + 2 * k);
+      add(begin[0] + k, sum0, sum1, sum1, sum1);
+      add(begin[1] + k, sum2, sum3, sum3, sum3);
+    }
+    for (std::int64_t k = begin[0] + both; k < end[0]; ++k) add(k, sum0, sum1, sum1, sum1);
+    for (std::int64_t k = begin[1] + both; k < end[1]; ++k) add(k, sum2, sum3, sum3, sum3);
+    store(0, 0, sum0);
+    store(1, 0, sum2);
+    if constexpr (vectors > 1) store(0, 1, sum1);
+    if constexpr (vectors > 1) store(1, 1, sum3);
+  } else {
+    const std::int64_t all = std::min(std::min(end[0] - begin[0], end[1] - begin[1]),
+                                      std::min(end[2] - begin[2], end[3] - begin[3]));
+    for (std::int64_t k = 0; k < all; ++k) {
+      prefetch(values + begin[0] + 4 * k, colind + begin[0] + 4 * k);
+      add(begin[0] + k, sum0, sum0, sum0, sum0);
+      add(begin[1] + k, sum1, sum1, sum1, sum1);
+      add(begin[2] + k, sum2, sum2, sum2, sum2);
+      add(begin[3] + k, sum3, sum3, sum3, sum3);
+    }
+    for (std::int64_t k = begin[0] + all; k < end[0]; ++k) add(k, sum0, sum0, sum0, sum0);
+    for (std::int64_t k = begin[1] + all; k < end[1]; ++k) add(k, sum1, sum1, sum1, sum1);
+    for (std::int64_t k = begin[2] + all; k < end[2]; ++k) add(k, sum2, sum2, sum2, sum2);
+    for (std::int64_t k = begin[3] + all; k < end[3]; ++k) add(k, sum3, sum3, sum3, sum3);
+    store(0, 0, sum0);
+    store(1, 0, sum1);
+    store(2, 0, sum2);
+    store(3, 0, sum3);
+  }
 }
 
-/// The same for `count` columns, at most four vectors of them.
-template <class D, class T, class I, class O>
-HWY_INLINE void dense_block(D d, const row_arguments<T, I, O>& p, std::int64_t first,
-                            std::int64_t last, std::int64_t column, std::int64_t count, T* sums) {
+/// The same for `count` columns, more than vectors - 1 vectors have.
+template <int rows, int vectors, class D, class T, class I, class O>
+HWY_INLINE void dense_columns(D d, const row_arguments<T, I, O>& p, const std::int64_t* begin,
+                              const std::int64_t* end, std::int64_t column, std::int64_t count,
+                              const dense_place<T>& place) {
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto factor = hn::Set(d, place.factor);
+  const auto at = [&](int r, int v) HWY_ATTR { return place.to + r * place.row + v * lanes; };
+  if (count == vectors * lanes) {
+    const auto load = [&](const T* x) HWY_ATTR { return hn::LoadU(d, x); };
+    if (place.streams)
+      add_dense<rows, vectors>(d, p, begin, end, column, load,
+                               [&](int r, int v, auto sum)
+                                   HWY_ATTR { hn::Stream(hn::Mul(factor, sum), d, at(r, v)); });
+    else
+      add_dense<rows, vectors>(d, p, begin, end, column, load,
+                               [&](int r, int v, auto sum)
+                                   HWY_ATTR { hn::StoreU(hn::Mul(factor, sum), d, at(r, v)); });
+    return;
+  }
+  // The lanes past the last column are 0, not x: a NaN there must not matter.
+  const auto mask = hn::FirstN(d, static_cast<std::size_t>(count - (vectors - 1) * lanes));
+  add_dense<rows, vectors>(
+      d, p, begin, end, column, [&](const T* x) HWY_ATTR { return hn::MaskedLoad(mask, d, x); },
+      [&](int r, int v, auto sum) HWY_ATTR {
+        if (v == vectors - 1)
+          hn::BlendedStore(hn::Mul(factor, sum), mask, d, at(r, v));
+        else
+          hn::StoreU(hn::Mul(factor, sum), d, at(r, v));
+      });
+}
+
+/// One row, or a piece of it, and up to four vectors of columns. Apart from the loop over rows.
+template <class T, class I, class O>
+HWY_NOINLINE void dense_row(const row_arguments<T, I, O>& p, std::int64_t begin, std::int64_t end,
+                            std::int64_t column, std::int64_t count, const dense_place<T>& place) {
+  const hn::ScalableTag<T> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   if (count <= lanes)
-    dense_columns<1>(d, p, first, last, column, count, sums);
+    dense_columns<1, 1>(d, p, &begin, &end, column, count, place);
   else if (count <= 2 * lanes)
-    dense_columns<2>(d, p, first, last, column, count - lanes, sums);
+    dense_columns<1, 2>(d, p, &begin, &end, column, count, place);
   else if (count <= 3 * lanes)
-    dense_columns<3>(d, p, first, last, column, count - 2 * lanes, sums);
+    dense_columns<1, 3>(d, p, &begin, &end, column, count, place);
   else
-    dense_columns<4>(d, p, first, last, column, count - 3 * lanes, sums);
+    dense_columns<1, 4>(d, p, &begin, &end, column, count, place);
 }
 
 template <class T, class I, class O>
 void dense_piece(const row_arguments<T, I, O>& p, std::int64_t first, std::int64_t last, T* sums) {
-  const hn::ScalableTag<T> d;
-  const std::int64_t block = 4 * static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t block = 4 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   for (std::int64_t column = 0; column < p.columns; column += block)
-    dense_block(d, p, first, last, column, std::min(block, p.columns - column), sums + column);
+    dense_row(p, first, last, column, std::min(block, p.columns - column),
+              dense_place<T>{T{1}, sums + column, 0, false});
 }
 
-/// Rows whose sums wait to be written: Y by columns is then written in runs of whole lines.
+/// Rows [row, row + rows), up to four vectors of columns. Long rows piece by piece, in order,
+/// and alone.
+template <class T, class I, class O>
+HWY_INLINE void dense_block(const row_arguments<T, I, O>& p, std::int64_t row, std::int64_t rows,
+                            std::int64_t column, std::int64_t count, dense_place<T> place) {
+  const hn::ScalableTag<T> d;
+  constexpr std::int64_t most = 4 * static_cast<std::int64_t>(hn::MaxLanes(d));
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const int side_by_side = count <= lanes ? 4 : count <= 2 * lanes ? 2 : 1;
+  T* const to = place.to;
+  std::int64_t begin[4], end[4];
+  for (std::int64_t i = 0; i < rows;) {
+    const int taken = i + side_by_side <= rows ? side_by_side : 1;
+    std::int64_t longest = 0;
+    for (int r = 0; r < taken; ++r) {
+      begin[r] = p.rowptr[row + i + r];
+      end[r] = p.rowptr[row + i + r + 1];
+      longest = std::max(longest, end[r] - begin[r]);
+    }
+    place.to = to + i * place.row;
+    if (longest > piece_entries) {
+      T sums[most], more[most];
+      dense_row(p, begin[0], std::min(begin[0] + piece_entries, end[0]), column, count,
+                {T{1}, sums, 0, false});
+      for (std::int64_t k = begin[0] + piece_entries; k < end[0]; k += piece_entries) {
+        dense_row(p, k, std::min(k + piece_entries, end[0]), column, count, {T{1}, more, 0, false});
+        for (std::int64_t j = 0; j < count; ++j) sums[j] += more[j];
+      }
+      for (std::int64_t j = 0; j < count; ++j) place.to[j] = place.factor * sums[j];
+      ++i;
+      continue;
+    }
+    if (taken == 4)
+      dense_columns<4, 1>(d, p, begin, end, column, count, place);
+    else if (taken == 2)
+      dense_columns<2, 2>(d, p, begin, end, column, count, place);
+    else
+      dense_row(p, begin[0], end[0], column, count, place);
+    i += taken;
+  }
+}
+
+/// Rows that are worked on together: their entries stay in the first cache for all columns, and Y
+/// by columns is written in runs of whole lines.
 constexpr std::int64_t tile_rows = 32;
 
+/// Y by rows without an addend is written as it is made, anything else from a tile of sums.
 template <class T, class I, class O>
 void dense_rows(const row_arguments<T, I, O>& p, std::int64_t first, std::int64_t last) {
   const hn::ScalableTag<T> d;
   constexpr std::int64_t most = 4 * static_cast<std::int64_t>(hn::MaxLanes(d));
-  const std::int64_t block = 4 * static_cast<std::int64_t>(hn::Lanes(d));
-  T tile[tile_rows * most], more[most];
-  for (std::int64_t row = first; row < last; row += tile_rows) {
-    const std::int64_t rows = std::min(tile_rows, last - row);
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d)), block = 4 * lanes;
+  const bool by_rows = p.y_column == 1 && p.beta == T{0};
+  const bool by_columns = p.y_row == 1 && p.beta == T{0};
+  const bool streams = p.streams && by_rows && p.columns % lanes == 0 && p.y_row % lanes == 0 &&
+                       reinterpret_cast<std::uintptr_t>(p.y) % (lanes * sizeof(T)) == 0;
+  const auto& tiles = best_tile_kernels<T>();
+  HWY_ALIGN T tile[tile_rows * most];
+  for (std::int64_t row = first, rows; row < last; row += rows) {
+    rows = std::min(tile_rows - row % tile_rows, last - row);
     for (std::int64_t column = 0; column < p.columns; column += block) {
       const std::int64_t count = std::min(block, p.columns - column);
-      for (std::int64_t i = 0; i < rows; ++i) {
-        const std::int64_t begin = p.rowptr[row + i], end = p.rowptr[row + i + 1];
-        T* sums = tile + i * count;
-        dense_block(d, p, begin, std::min(begin + piece_entries, end), column, count, sums);
-        for (std::int64_t k = begin + piece_entries; k < end; k += piece_entries) {
-          dense_block(d, p, k, std::min(k + piece_entries, end), column, count, more);
-          for (std::int64_t j = 0; j < count; ++j) sums[j] += more[j];
-        }
+      if (by_rows) {
+        dense_block(p, row, rows, column, count,
+                    dense_place<T>{p.alpha, p.y + row * p.y_row + column, p.y_row, streams});
+        continue;
       }
-      if (p.y_column == 1) {
-        for (std::int64_t i = 0; i < rows; ++i)
-          for (std::int64_t j = 0; j < count; ++j)
-            store_sum(p, row + i, column + j, tile[i * count + j]);
-      } else {
+      dense_block(p, row, rows, column, count,
+                  dense_place<T>{by_columns ? p.alpha : T{1}, tile, count, false});
+      if (by_columns) {
+        tiles.transpose(tile, count, rows, count, p.y + row + column * p.y_column, p.y_column,
+                        p.streams);
+        continue;
+      }
+      for (std::int64_t i = 0; i < rows; ++i)
         for (std::int64_t j = 0; j < count; ++j)
-          for (std::int64_t i = 0; i < rows; ++i)
-            store_sum(p, row + i, column + j, tile[i * count + j]);
-      }
+          store_sum(p, row + i, column + j, tile[i * count + j]);
     }
   }
+  if (p.streams) finish_streaming();
 }
 
 kernel_table make_table() {

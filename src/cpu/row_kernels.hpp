@@ -20,6 +20,7 @@ template <class T, class I, class O> struct row_arguments {
   std::int64_t x_row = 1, x_column = 0;
   std::int64_t z_row = 1, z_column = 0;
   std::int64_t y_row = 1, y_column = 0;
+  bool streams = false; ///< several columns: Y is written past the caches where it can be
 };
 
 /// Rows longer than this are summed piece by piece, pieces in order. Threads may share a row only

@@ -150,6 +150,27 @@ TYPED_TEST(MultiplyDenseFew, SpecialValuesInX) {
   });
 }
 
+TYPED_TEST(MultiplyDenseFew, TooLargeForCaches) {
+  // A host writes such a Y, and its copy of such an X, past the caches; with a gap of 3 it cannot.
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  constexpr std::int64_t columns = 64;
+  constexpr std::int64_t many = (1 << 24) / (columns * sizeof(typename TypeParam::value)) + 5;
+  for (const triplets& m : {random_matrix(many, 40, 2, 1), random_matrix(40, many, 900, 2)}) {
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    const block x({m.cols, columns}, 9);
+    const auto want = expected_product(1, host, false, x);
+    for (const auto& [x_layout, y_layout, gap] : arrangements) {
+      SCOPED_TRACE(describe(x_layout, y_layout, gap));
+      auto y = block::nan({m.rows, columns}).put(ctx, y_layout, gap);
+      multiply(ctx, a, x.put(ctx, x_layout, gap).view(), y.view());
+      EXPECT_TRUE(within(y.elements(), want));
+      EXPECT_TRUE(y.gaps_untouched());
+    }
+  }
+}
+
 TYPED_TEST(MultiplyDenseFew, NoColumns) {
   using T = typename TypeParam::value;
   using dense_t = dense<T, TypeParam::memory_space>;
