@@ -31,6 +31,7 @@ public:
     const int found = aggregate(n, l_.rows_of_a(), l_.strong.data());
     if (found == 0) return 0;
     if (!l_.by_pairs()) return several(found);
+    if constexpr (S == space::host) return found; // P's pattern is made with its values
     array<int, S> list_at(ctx_, n), list(ctx_, n + l_.a.size()), count(ctx_, n);
     amg_each(ctx_, n,
              prolongator_columns{l_.a.rowptr().data(), l_.a.colind().data(), l_.strong.data(),
@@ -232,7 +233,8 @@ std::int64_t amg_coarsen(const context<S>& ctx, amg_hierarchy<T, S>& h, int leve
 }
 
 template <class T, space S>
-void amg_interpolate(const context<S>& ctx, const amg_options& options, amg_level<T, S>& l) {
+void amg_interpolate(const context<S>& ctx, const amg_options& options, amg_level<T, S>& l,
+                     std::int64_t columns) {
   const std::int64_t n = l.rows();
   if (options.kind == amg_kind::classical) {
     if (l.weights.size() == 0) l.weights = coarsening<T, S>::interpolation(ctx, options, l);
@@ -243,9 +245,19 @@ void amg_interpolate(const context<S>& ctx, const amg_options& options, amg_leve
     l.weights = {};
     return;
   }
-  array<T, S> factor(ctx, n), filtered(ctx, n);
   const double omega =
       l.spectral_radius > 0 ? options.prolongator_relaxation / l.spectral_radius : 0;
+  if constexpr (S == space::host)
+    if (l.by_pairs()) {
+      if (l.p.size() == 0)
+        l.p = cpu::amg_prolongator<T>(ctx, n, columns, l.rows_of_a(), l.strong.data(),
+                                      l.aggregate.data(), l.near.data(), static_cast<T>(omega));
+      else
+        cpu::amg_refill_prolongator<T>(ctx, l.rows_of_a(), l.strong.data(), l.aggregate.data(),
+                                       l.near.data(), static_cast<T>(omega), l.p);
+      return;
+    }
+  array<T, S> factor(ctx, n), filtered(ctx, n);
   amg_each(ctx, n,
            smoothing_factors<T>{l.rows_of_a(), l.strong.data(), static_cast<T>(omega),
                                 factor.data(), filtered.data()});
@@ -269,7 +281,8 @@ void amg_interpolate(const context<S>& ctx, const amg_options& options, amg_leve
 #define LACUNA_INSTANTIATE_ON(T, S)                                                                \
   template std::int64_t amg_coarsen(const context<S>&, amg_hierarchy<T, S>&, int,                  \
                                     const array<T, S>&);                                           \
-  template void amg_interpolate(const context<S>&, const amg_options&, amg_level<T, S>&);
+  template void amg_interpolate(const context<S>&, const amg_options&, amg_level<T, S>&,           \
+                                std::int64_t);
 #define LACUNA_INSTANTIATE(T)                                                                      \
   LACUNA_INSTANTIATE_ON(T, space::host)                                                            \
   LACUNA_INSTANTIATE_ON(T, space::device)

@@ -7,6 +7,7 @@
 #include "solver/amg_prolongation.hpp"
 #include "solver/amg_smooth.hpp"
 #include <lacuna/core/array.hpp>
+#include <lacuna/format/csr.hpp>
 
 namespace lacuna::detail {
 
@@ -28,6 +29,16 @@ void amg_dense(const host_context& ctx, std::int64_t n, const T* m, const T* r, 
 template <class T>
 int amg_greedy(std::int64_t rows, amg_rows::matrix<T> a, const unsigned char* strong,
                int* aggregate);
+/// P = (I - omega D^-1 A) T of one near-null vector (null: ones), columns of P included.
+template <class T>
+csr<T, int, int> amg_prolongator(const host_context& ctx, std::int64_t rows, std::int64_t columns,
+                                 amg_rows::matrix<T> a, const unsigned char* strong,
+                                 const int* aggregate, const T* vector, T omega);
+/// Its values again, in the pattern that is there. Throws bad_input if one has no place.
+template <class T>
+void amg_refill_prolongator(const host_context& ctx, amg_rows::matrix<T> a,
+                            const unsigned char* strong, const int* aggregate, const T* vector,
+                            T omega, csr<T, int, int>& p);
 /// The Moore-Penrose inverse of a matrix of n x n, in place; rank. Elimination with complete
 /// pivoting; what is below `least` of the largest entry counts as 0.
 int dense_inverse(int n, std::vector<double>& a, double least);

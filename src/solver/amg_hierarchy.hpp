@@ -13,6 +13,7 @@
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/solver/amg.hpp>
 
+#include "cpu/amg_galerkin.hpp"
 #include "solver/amg_engine.hpp"
 
 namespace lacuna::detail {
@@ -35,6 +36,42 @@ private:
 template <class T, space S> using amg_matrix = csr<T, int, int, S>;
 template <class T, space S> using amg_view = csr_view<const T, int, int, S>;
 
+/// R A P, whole and for new values: a product of AMG's own on a host, on a device sparse products.
+template <class T, space S> class amg_product {
+public:
+  using matrix = amg_matrix<T, S>;
+  using view = amg_view<T, S>;
+  /// `vectors`: near-null vectors, whose columns of P lie side by side. `refills`: there will be
+  /// some.
+  matrix make(const context<S>& ctx, view r, view a, view p, int vectors, bool refills) {
+    if constexpr (S == space::host) {
+      cpu::amg_galerkin<T> product;
+      matrix c = product.make(ctx, r, a, p, vectors);
+      if (refills) kept_ = std::move(product);
+      return c;
+    } else {
+      return galerkin(ctx, r, a, p);
+    }
+  }
+  /// What refills need, if it is not there.
+  void prepare(const context<S>& ctx, view r, view a, view p, int vectors) {
+    if constexpr (S == space::host) {
+      if (kept_.empty()) kept_.prepare(ctx, a, p, vectors);
+    } else {
+      if (kept_.result_nnz() == 0) kept_ = galerkin_compute(ctx, r, a, p);
+    }
+  }
+  void refill(const context<S>& ctx, view r, view a, view p, matrix& c) {
+    if constexpr (S == space::host)
+      kept_.refill(ctx, r, a, p, c);
+    else
+      galerkin_refill(ctx, kept_, r, a, p, c);
+  }
+
+private:
+  std::conditional_t<S == space::host, cpu::amg_galerkin<T>, operation_info_t> kept_;
+};
+
 template <class T, space S> struct amg_level {
   amg_matrix<T, S> own; ///< empty where `a` is the caller's
   amg_view<T, S> a;
@@ -42,17 +79,18 @@ template <class T, space S> struct amg_level {
 
   // To the next level; empty on the coarsest.
   amg_matrix<T, S> p, r;
-  array<int, S> aggregate;                 ///< of nodes; classical: coarse number of rows, or -1
-  array<unsigned char, S> strong;          ///< per entry of A
-  int unknowns = 1, vectors = 1;           ///< a node's; near-null vectors
-  array<T, S> near;                        ///< those vectors; empty: ones
-  array<T, S> coarse_near;                 ///< the next level's, until it takes them
-  amg_matrix<T, S> tentative;              ///< of several vectors
-  amg_matrix<T, S> smoothing;              ///< I - omega D^-1 A, of several vectors
-  array<int, S> coarse, number;            ///< classical: 1 and its number for coarse rows
-  array<int, S> list_at, list, count;      ///< classical: candidates of interpolation
-  array<T, S> weights;                     ///< of the candidates, until P has its values
-  operation_info_t transposition, product; ///< for refills
+  array<int, S> aggregate;            ///< of nodes; classical: coarse number of rows, or -1
+  array<unsigned char, S> strong;     ///< per entry of A
+  int unknowns = 1, vectors = 1;      ///< a node's; near-null vectors
+  array<T, S> near;                   ///< those vectors; empty: ones
+  array<T, S> coarse_near;            ///< the next level's, until it takes them
+  amg_matrix<T, S> tentative;         ///< of several vectors
+  amg_matrix<T, S> smoothing;         ///< I - omega D^-1 A, of several vectors
+  array<int, S> coarse, number;       ///< classical: 1 and its number for coarse rows
+  array<int, S> list_at, list, count; ///< classical: candidates of interpolation
+  array<T, S> weights;                ///< of the candidates, until P has its values
+  operation_info_t transposition;     ///< for refills
+  amg_product<T, S> product;          ///< for refills
   /// For products with A where it has no plan, P and R on a device, which need no scratch then.
   operation_info_t with_a, with_p, with_r;
   [[nodiscard]] bool by_pairs() const { return unknowns == 1 && vectors == 1; }
@@ -107,13 +145,15 @@ template <class T, space S>
 void amg_rebuild(const context<S>& ctx, amg_hierarchy<T, S>& h, amg_view<T, S> a);
 
 // amg_coarsen.cpp
-/// Strong connections, aggregates and P's pattern (values unset); rows of the next level, 0: none.
+/// Strong connections, aggregates and, on a device or of classical AMG, P's pattern (values unset);
+/// rows of the next level, 0: none.
 template <class T, space S>
 std::int64_t amg_coarsen(const context<S>& ctx, amg_hierarchy<T, S>& h, int level,
                          const array<T, S>& largest);
-/// P's values, in its pattern.
+/// P's values, in its pattern, which is made first where it is not there.
 template <class T, space S>
-void amg_interpolate(const context<S>& ctx, const amg_options& options, amg_level<T, S>& l);
+void amg_interpolate(const context<S>& ctx, const amg_options& options, amg_level<T, S>& l,
+                     std::int64_t columns);
 
 // amg_cycle.cpp
 template <class T, space S>

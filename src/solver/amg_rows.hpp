@@ -374,8 +374,9 @@ template <class T> struct lanczos_step {
   LACUNA_BOTH void operator()(std::int64_t i) const {
     const T t = s * y[i] - c * q[i] - (e == T{0} ? T{0} : e * before[i]);
     const T d = absolute(diagonal[i]);
+    const T divisor = d > T{0} ? d : T{1}; // divides always: vectors do
     before[i] = d > T{0} ? t : T{0};
-    w[i] = d > T{0} ? t / d : T{0};
+    w[i] = d > T{0} ? t / divisor : T{0};
   }
 };
 template <class From, class To> struct convert_values {

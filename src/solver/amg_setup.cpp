@@ -75,9 +75,10 @@ public:
       if (l.op) l.op->update_values(l.a);
       inspect(l);
       if (k + 1 == h_.levels.size()) break;
-      amg_interpolate(ctx_, h_.options, l);
+      amg_interpolate(ctx_, h_.options, l, h_.levels[k + 1].rows());
       transpose_refill(ctx_, l.transposition, l.p, l.r);
-      galerkin_refill(ctx_, l.product, l.r, l.a, l.p, h_.levels[k + 1].own);
+      l.product.refill(ctx_, std::as_const(l.r).view(), l.a, std::as_const(l.p).view(),
+                       h_.levels[k + 1].own);
     }
     finish();
     ctx_.synchronize();
@@ -147,7 +148,8 @@ private:
     }
     if (!std::isfinite(bound)) refuse(ratio);
     const amg_stopwatch watch(h_.report.seconds.spectral_radius);
-    l.spectral_radius = std::min(bound, lanczos_safety * spectral_radius(l));
+    l.spectral_radius =
+        std::min(bound, lanczos_safety * spectral_radius(l, bound / lanczos_safety));
   }
   [[noreturn]] void refuse(const array<T, S>& ratio) {
     const host_context here({1});
@@ -158,8 +160,8 @@ private:
                                 h_.levels.size() == 1 ? "A" : "a coarse matrix"));
   }
 
-  /// Largest eigenvalue of D^-1 A, from below.
-  double spectral_radius(amg_level<T, S>& l) {
+  /// Largest eigenvalue of D^-1 A, from below; ends as soon as it has found `enough`.
+  double spectral_radius(amg_level<T, S>& l, double enough) {
     const std::int64_t n = l.rows();
     if (n == 0) return 0;
     array<T, S> w(ctx_, n), q(ctx_, n), before(ctx_, n), y(ctx_, n);
@@ -176,6 +178,7 @@ private:
       amg_multiply<T, S>(ctx_, l, 1, w.view(), 0, w.view(), y.view());
       const double along = static_cast<double>(dot(ctx_, w, y)) / (length * length);
       diagonal.push_back(along);
+      if (largest_eigenvalue(diagonal, beside) >= enough) break;
       const double back = k > 0 ? length / last_length : 0;
       amg_each(ctx_, n,
                lanczos_step<T>{y.data(), q.data(), l.diagonal.data(), static_cast<T>(1 / length),
@@ -201,7 +204,7 @@ private:
     }
     {
       const amg_stopwatch watch(h_.report.seconds.prolongator);
-      amg_interpolate(ctx_, h_.options, l);
+      amg_interpolate(ctx_, h_.options, l, found);
     }
     {
       const amg_stopwatch watch(h_.report.seconds.transposition);
@@ -213,7 +216,9 @@ private:
       l.with_r = known_of(std::as_const(l.r).view());
     }
     const amg_stopwatch watch(h_.report.seconds.galerkin);
-    amg_matrix<T, S> product = galerkin(ctx_, l.r, l.a, l.p);
+    amg_matrix<T, S> product =
+        l.product.make(ctx_, std::as_const(l.r).view(), l.a, std::as_const(l.p).view(),
+                       l.by_pairs() ? 1 : l.vectors, h_.options.value_updates);
     h_.levels.emplace_back();
     amg_level<T, S>& next = h_.levels.back();
     next.own = std::move(product);
@@ -330,10 +335,10 @@ private:
   void prepare_updates() {
     for (std::size_t k = 0; k + 1 < h_.levels.size(); ++k) {
       amg_level<T, S>& l = h_.levels[k];
-      if (l.product.result_nnz() == 0) {
-        l.product = galerkin_compute(ctx_, l.r, l.a, l.p);
+      l.product.prepare(ctx_, std::as_const(l.r).view(), l.a, std::as_const(l.p).view(),
+                        l.by_pairs() ? 1 : l.vectors);
+      if (l.transposition.inspection() == nullptr)
         l.transposition = transpose_inspect(ctx_, l.p, l.r);
-      }
     }
   }
 
