@@ -22,25 +22,30 @@ struct summed {
   static constexpr double none = 0;
   static constexpr bool reads_missing = false;
   static double take(double sum, double v) { return sum + v; }
+  static double take_number(double sum, double v) { return sum + v; }
   static double join(double a, double b) { return a + b; }
 };
 struct summed_magnitudes : summed {
   static double take(double sum, double v) { return sum + std::abs(v); }
+  static double take_number(double sum, double v) { return take(sum, v); }
 };
 struct summed_squares : summed {
   static double take(double sum, double v) { return sum + v * v; }
+  static double take_number(double sum, double v) { return take(sum, v); }
 };
 /// Once NaN, always NaN.
 struct largest {
   static constexpr double none = -std::numeric_limits<double>::infinity();
   static constexpr bool reads_missing = true;
   static double take(double so_far, double v) { return ((v > so_far) | (v != v)) ? v : so_far; }
+  static double take_number(double so_far, double v) { return v > so_far ? v : so_far; }
   static double join(double a, double b) { return take(a, b); }
 };
 struct smallest {
   static constexpr double none = std::numeric_limits<double>::infinity();
   static constexpr bool reads_missing = true;
   static double take(double so_far, double v) { return ((v < so_far) | (v != v)) ? v : so_far; }
+  static double take_number(double so_far, double v) { return v < so_far ? v : so_far; }
   static double join(double a, double b) { return take(a, b); }
 };
 
@@ -56,7 +61,8 @@ template <class F> auto with_kind(reduction how, F f) {
   return f(summed{});
 }
 
-/// Of values that follow one another, in 8 interleaved accumulators: hides the latency of one.
+/// Of values that follow one another, in 8 interleaved accumulators: hides the latency of one. NaN
+/// is looked for apart from extremes, so that both become vectors.
 template <class Kind, class T> double reduce_piece(const T* value, std::int64_t size) {
   constexpr std::int64_t lanes = 8;
   if (size < lanes) {
@@ -65,10 +71,17 @@ template <class Kind, class T> double reduce_piece(const T* value, std::int64_t 
     return result;
   }
   double lane[lanes];
+  std::int64_t is_nan[lanes] = {};
   for (std::int64_t l = 0; l < lanes; ++l) lane[l] = Kind::none;
   std::int64_t k = 0;
   for (; k + lanes <= size; k += lanes)
-    for (std::int64_t l = 0; l < lanes; ++l) lane[l] = Kind::take(lane[l], value[k + l]);
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      const double v = value[k + l];
+      lane[l] = Kind::take_number(lane[l], v);
+      if constexpr (Kind::reads_missing) is_nan[l] |= v != v ? 1 : 0;
+    }
+  for (std::int64_t l = 0; l < lanes; ++l)
+    if (is_nan[l] != 0) return std::numeric_limits<double>::quiet_NaN();
   for (std::int64_t l = 0; k + l < size; ++l) lane[l] = Kind::take(lane[l], value[k + l]);
   for (std::int64_t width = lanes / 2; width > 0; width /= 2)
     for (std::int64_t l = 0; l < width; ++l) lane[l] = Kind::join(lane[l], lane[l + width]);
