@@ -42,6 +42,28 @@ void for_each_block(csr_view<const float, I, O> a, int block, std::int64_t i, F 
   }
 }
 
+/// Blocks of block row i if all that it has are full, -1 otherwise: its rows have the same columns,
+/// in runs of `block` that begin at multiples of it. Sorted rows without duplicates; quicker than
+/// for_each_block by far.
+template <class I, class O>
+std::int64_t count_full_blocks(csr_view<const float, I, O> a, int block, std::int64_t i) {
+  const I b = static_cast<I>(block);
+  const std::int64_t first = i * block;
+  if (first + block > a.shape().row) return -1;
+  const O* const rowptr = a.rowptr().data() + first;
+  const I* const columns = a.colind().data() + rowptr[0];
+  const O length = rowptr[1] - rowptr[0];
+  if (length % b != 0 || rowptr[block] - rowptr[0] != length * b) return -1;
+  for (int r = 1; r < block; ++r)
+    if (rowptr[r + 1] - rowptr[r] != length ||
+        !std::equal(columns, columns + length, columns + r * length))
+      return -1;
+  bool runs = true;
+  for (O k = 0; k < length; k += b)
+    runs = runs && columns[k + b - 1] - columns[k] == b - 1 && columns[k] % b == 0;
+  return runs ? std::int64_t{length} / b : -1;
+}
+
 /// Which blocks have entries: a matrix of blocks, its values unused.
 template <class I, class O>
 csr<float, I, O> block_pattern(const host_context& ctx, csr_view<const float, I, O> a, int block) {
@@ -54,12 +76,18 @@ csr<float, I, O> block_pattern(const host_context& ctx, csr_view<const float, I,
         ctx, shape, {true, true}, parts,
         [=](int part) { return part_begin(block_rows, part, parts); },
         [&](std::int64_t i) {
-          std::int64_t count = 0;
+          std::int64_t count = a.order().unique ? count_full_blocks(a, block, i) : -1;
+          if (count >= 0) return count;
+          count = 0;
           for_each_block(a, block, i, [&](I) { ++count; });
           return count;
         },
         [&](std::int64_t i, I* colind, float*) {
-          for_each_block(a, block, i, [&](I column) { *colind++ = column; });
+          const std::int64_t full = a.order().unique ? count_full_blocks(a, block, i) : -1;
+          const I* const column = a.colind().data() + a.rowptr()[i * block];
+          for (std::int64_t k = 0; k < full; ++k)
+            colind[k] = column[k * block] / static_cast<I>(block);
+          if (full < 0) for_each_block(a, block, i, [&](I c) { *colind++ = c; });
         });
   }
   csr<float, I, O> blocks(ctx, shape, a.size());
@@ -115,8 +143,12 @@ bsr_blocks<I, O, space::host> find_blocks(const host_context& ctx, csr_view<cons
   I* const colind = result.colind.data();
   const std::int64_t block_rows = result.rowptr.size() - 1, b = block;
   for_each_block_row(ctx, rowptr, block_rows, [&](std::int64_t i) {
-    for (O k = rowptr[i]; k < rowptr[i + 1]; ++k) masks[k] = 0;
     const std::int64_t last = std::min<std::int64_t>((i + 1) * b, a.shape().row);
+    const std::int64_t entries = a.rowptr()[last] - a.rowptr()[i * b];
+    const bool full = a.order().unique && entries == (rowptr[i + 1] - rowptr[i]) * b * b;
+    std::fill(masks.begin() + rowptr[i], masks.begin() + rowptr[i + 1],
+              full ? all_of(block) : std::uint64_t{0});
+    if (full) return;
     for (std::int64_t row = i * b; row < last; ++row) {
       std::int64_t k = rowptr[i]; // of sorted rows the next block is the same one or near
       for (O e = a.rowptr()[row]; e < a.rowptr()[row + 1]; ++e) {

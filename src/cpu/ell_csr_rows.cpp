@@ -50,6 +50,25 @@ array<row_piece<I>> cut_long_rows(const host_context& ctx, const row_classes<O>&
   return pieces;
 }
 
+/// The longest first, those of a length in their order. scratch: as many rows.
+template <class I, class O>
+void sort_by_length(const row_classes<O>& lengths, I* rows, std::int64_t count, I* scratch) {
+  constexpr std::int64_t counted = 512; // lengths; by comparisons rows take ten times as long
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < count; ++i) longest = std::max(longest, lengths.length(rows[i]));
+  if (longest >= counted) {
+    std::stable_sort(rows, rows + count,
+                     [&](I a, I b) { return lengths.length(a) > lengths.length(b); });
+    return;
+  }
+  std::int64_t first[counted + 1] = {}; // by how much a row is shorter than the longest
+  for (std::int64_t i = 0; i < count; ++i) ++first[longest - lengths.length(rows[i]) + 1];
+  for (std::int64_t k = 0; k < longest; ++k) first[k + 1] += first[k];
+  for (std::int64_t i = 0; i < count; ++i)
+    scratch[first[longest - lengths.length(rows[i])]++] = rows[i];
+  std::copy_n(scratch, count, rows);
+}
+
 } // namespace
 
 template <class I, class O>
@@ -58,6 +77,11 @@ slice_rows<I> arrange_rows(const host_context& ctx, vector_view<const O> rowptr,
   const row_classes<O> lengths{rowptr, options};
   const std::int64_t rows = lengths.rows();
   slice_rows<I> result;
+  constexpr std::int64_t none = ell_csr_options::none;
+  if (options.window <= 1 && options.long_row == none && options.lane_entries == none) {
+    result.slices = (rows + slice_lanes - 1) / slice_lanes;
+    return result;
+  }
   result.pieces = cut_long_rows<I>(ctx, lengths);
 
   // Not sorted: one window, its rows ordered by the number of their lanes alone.
@@ -89,7 +113,8 @@ slice_rows<I> arrange_rows(const host_context& ctx, vector_view<const O> rowptr,
 
   result.rows = array<I>(ctx, slices * slice_lanes);
   result.logs = array<unsigned char>(ctx, slices);
-  array<I> order(ctx, sorts ? rows : 0); // a window's short rows, longest first
+  // A window's short rows, longest first.
+  array<I> order(ctx, sorts ? rows : 0), other(ctx, sorts ? rows : 0);
   for_each_range(ctx, windows, std::max<std::int64_t>(row_grain / window, 1),
                  [&](std::int64_t begin, std::int64_t end) {
                    std::fill(result.rows.begin() + first[begin * classes] * slice_lanes,
@@ -113,9 +138,8 @@ slice_rows<I> arrange_rows(const host_context& ctx, vector_view<const O> rowptr,
                        else
                          put(row);
                      }
-                     std::stable_sort(sorted, sorted + count, [&](I a, I b) {
-                       return lengths.length(a) > lengths.length(b);
-                     });
+                     sort_by_length(lengths, sorted, count,
+                                    other.data() + (sorts ? w * window : 0));
                      for (std::int64_t i = 0; i < count; ++i) put(sorted[i]);
                    }
                  });

@@ -14,7 +14,7 @@ struct bsr_format : csr_ordered_format {
   /// The last but one is seconds per block: places of a block share what they wait for.
   static constexpr kernel_costs kernels[] = {{"bsr",
                                               {3.0e-6, 0.21e-12, 0.141e-12, 5.0e-12, 11.7e-12, 40},
-                                              {1.0e-6, 2.0e-12, 11.4e-12, 0.3e-9, 1.0e-9, 25}}};
+                                              {1.0e-6, 2.0e-12, 11.4e-12, 0.3e-9, 1.0e-9, 7}}};
   static constexpr value_order updates_by = value_order::pattern;
 
   /// The size of blocks that the sample speaks of; 0: of none. In blocks of b rows b - 1 of b rows

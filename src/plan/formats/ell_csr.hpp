@@ -16,16 +16,16 @@ struct ell_csr_format : csr_ordered_format {
   static constexpr kernel_costs kernels[] = {
       {"ell_diagonal", // rows in order, slices by diagonals
        {3.48e-6, 0.198e-12, 0.141e-12, 1.26e-12, 0.163e-12, 12},
-       {1.0e-6, 1.18e-12, 11.4e-12, 0.281e-9, 0.161e-9, 16}},
+       {1.0e-6, 1.18e-12, 11.4e-12, 0.281e-9, 0.161e-9, 5}},
       {"ell_even", // rows in order, slices of one width
        {4.96e-6, 0.0898e-12, 0.141e-12, 0.299e-12, 1.14e-12, 10},
-       {2.0e-6, 0, 11.4e-12, 0.224e-9, 0.207e-9, 13}},
+       {2.0e-6, 0, 11.4e-12, 0.224e-9, 0.207e-9, 6}},
       {"ell_slices", // rows in order, slices of several widths
        {4.83e-6, 0.111e-12, 0.141e-12, 0, 0.975e-12, 14},
-       {1.0e-6, 5.42e-12, 11.4e-12, 0.250e-9, 0.120e-9, 25}},
+       {1.0e-6, 5.42e-12, 11.4e-12, 0.250e-9, 0.120e-9, 10}},
       {"ell_sorted", // rows by length, long rows in pieces
        {2.68e-6, 0.113e-12, 0.141e-12, 8.80e-12, 0.412e-12, 18},
-       {6.0e-6, 5.0e-12, 7.0e-12, 1.30e-9, 0.170e-9, 18}}};
+       {6.0e-6, 5.0e-12, 7.0e-12, 1.30e-9, 0.170e-9, 10}}};
 
   static constexpr double pieces_tried[] = {512, 1024, 2048, 4096, 8192};
   static constexpr double few_rows_tried[] = {0, 256, 512, 1024, 2048, 4096};

@@ -12,7 +12,7 @@ struct packed_csr_format : csr_ordered_format {
   static constexpr kernel_costs kernels[] = {
       {"packed_csr",
        {3.16e-6, 0.158e-12, 0.141e-12, 2.45e-12, 0.808e-12, 6},
-       {9.4e-6, 42.9e-12, 11.4e-12, 0, 0.092e-9, 3}}};
+       {9.4e-6, 42.9e-12, 11.4e-12, 1.3e-9, 0.092e-9, 3}}};
   static constexpr bool looks_at_features = false;
 
   static double bytes(const spmv_features& f, const type_widths& w) {
