@@ -60,6 +60,75 @@ TYPED_TEST(BlockTreeOps, AddsAsCsrDoes) {
   EXPECT_THROW((void)add(ctx, to_block_tree(ctx, a, {16}), to_block_tree(ctx, a, {32})), bad_input);
 }
 
+/// Of A A, A A^T and A^T A.
+template <class A> std::int64_t most_products(const A& a) {
+  std::vector<std::int64_t> in_col(static_cast<std::size_t>(a.shape().col));
+  for (const auto j : a.colind()) ++in_col[static_cast<std::size_t>(j)];
+  std::int64_t with_itself = 0, across = 0, back = 0;
+  for (std::int64_t i = 0; i < a.shape().row; ++i) {
+    const std::int64_t length = a.rowptr()[i + 1] - a.rowptr()[i];
+    back += length * length;
+    if (i < a.shape().col) with_itself += length * in_col[static_cast<std::size_t>(i)];
+  }
+  for (const std::int64_t n : in_col) across += n * n;
+  return std::max({with_itself, across, back});
+}
+
+/// Bit by bit the products of csr matrices, and the nodes of a tree made of them: each side
+/// transposed or not, scaled, by blocks and by what is chosen; with itself from one storage.
+TYPED_TEST(BlockTreeOps, MultipliesAsCsrDoes) {
+  using T = typename TypeParam::value;
+  for (const int d : {16, 64, 256})
+    TestFixture::for_each_case([&](const auto& a) {
+      const host_context ctx({d == 64 ? 3 : 1});
+      if (most_products(a) > 3'500'000) return;
+      const auto t = to_block_tree(ctx, a, {d});
+      const auto expect = [&](const auto& got, const auto& want) {
+        check(ctx, got);
+        EXPECT_TRUE(same_matrix(to_csr(ctx, got), want));
+        EXPECT_EQ(got.bytes(), to_block_tree(ctx, want, {d}).bytes()) << "types are chosen anew";
+      };
+      const auto by = tree_product_method::blocks;
+      expect(multiply(ctx, t, transposed(t), by), multiply(ctx, a, transposed(a)));
+      expect(multiply(ctx, scaled(-2, transposed(t)), scaled(0.5, t), by),
+             multiply(ctx, scaled(-2, transposed(a)), scaled(0.5, a)));
+      auto turned = t;
+      turned.transpose();
+      turned.scale(T{4});
+      expect(multiply(ctx, t, turned), multiply(ctx, a, scaled(4, transposed(a))));
+      if (a.shape().row != a.shape().col) {
+        EXPECT_THROW((void)multiply(ctx, t, t), size_mismatch);
+        return;
+      }
+      expect(multiply(ctx, t, t, by), multiply(ctx, a, a));
+      expect(multiply(ctx, transposed(t), transposed(t), by),
+             multiply(ctx, transposed(a), transposed(a)));
+    });
+  const auto& ctx = TypeParam::context();
+  const auto a = TypeParam::host_csr(battery_matrix("tridiagonal"));
+  EXPECT_THROW((void)multiply(ctx, to_block_tree(ctx, a, {16}), to_block_tree(ctx, a, {32})),
+               bad_input);
+}
+
+/// Zeros of masked leaves and of padding are no entries: what is not finite stays where it is.
+TYPED_TEST(BlockTreeOps, ProductsKeepWhatIsNotFinite) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  random_source random(5);
+  triplets m{"nearly dense", 100, 100, {}, {}, {}};
+  for (std::int64_t i = 0; i < 100; ++i)
+    for (std::int64_t j = 0; j < 100; ++j)
+      if (random.below(20) != 0) m.add(i, j, random.value());
+  auto a = TypeParam::host_csr(sorted(m));
+  a.values()[7] = std::numeric_limits<T>::infinity();
+  a.values()[3000] = std::numeric_limits<T>::quiet_NaN();
+  for (auto k = a.rowptr()[60]; k < a.rowptr()[61]; ++k) a.values()[k] = T{-0.0};
+  const auto t = to_block_tree(ctx, a);
+  ASSERT_GT(node_statistics(t).of[static_cast<int>(tree_node::masked)].nodes, 0);
+  EXPECT_TRUE(same_matrix(to_csr(ctx, multiply(ctx, t, t, tree_product_method::blocks)),
+                          multiply(ctx, a, a)));
+}
+
 TYPED_TEST(BlockTreeOps, EntriesAreChangedInPlace) {
   using T = typename TypeParam::value;
   using I = typename TypeParam::index;

@@ -70,6 +70,9 @@ TEST(FaultBlockTree, EveryOperationFailsCleanly) {
     multiply_both(ctx, t, x, z, x, y);
   });
   expect_survives("sum", 10, a, [&](tree& t, auto&) { (void)add(ctx, t, transposed(t)); });
+  for (const auto by : {tree_product_method::blocks, tree_product_method::rows})
+    expect_survives("product of trees", 10, a,
+                    [&](tree& t, auto&) { (void)multiply(ctx, t, scaled(2, transposed(t)), by); });
   expect_survives("compressed", 3, a, [&](tree& t, auto&) { (void)compress(ctx, t); });
   auto other = copy_to(ctx, a);
   for (auto& v : other.values()) v *= 3;
@@ -95,6 +98,7 @@ TEST(FaultBlockTree, ScratchIsCounted) {
     multiply(ctx, t, x, y);
     const tree u = to_block_tree(ctx, a);
     (void)add(ctx, t, transposed(u));
+    (void)multiply(ctx, t, transposed(u), tree_product_method::blocks);
     (void)to_csr(ctx, t);
     (void)compress(ctx, t);
   };

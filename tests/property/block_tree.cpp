@@ -58,6 +58,14 @@ TEST(BlockTreeLaws, HoldForRandomMatrices) {
     multiply(ctx, transposed(t), y, w);
     multiply(ctx, transposed(u), y, w, w);
     EXPECT_TRUE(same(w, v)) << "(A + B)^T y = A^T y + B^T y";
+    const auto by = seed % 2 == 0 ? tree_product_method::blocks : tree_product_method::adaptive;
+    const auto square = multiply(ctx, transposed(t), u, by);
+    check(ctx, square);
+    EXPECT_TRUE(same_matrix(to_csr(ctx, square), multiply(ctx, transposed(a), b)));
+    multiply(ctx, square, x, v);
+    multiply(ctx, u, x, z);
+    multiply(ctx, transposed(t), z, w);
+    EXPECT_TRUE(same(w, v)) << "(A^T B) x = A^T (B x)";
     auto compressed = t;
     (void)compress(ctx, compressed);
     check(ctx, compressed);

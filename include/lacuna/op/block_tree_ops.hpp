@@ -3,6 +3,7 @@
 //
 //   auto c = add(ctx, a, scaled(2, transposed(b)));    C = A + 2 B^T
 //   auto c = add(ctx, a, transposed(a));               A + A^T, without a transposed copy
+//   auto c = multiply(ctx, a, transposed(b));          C = A B^T, a tree
 //   update_entries(ctx, t, batch);                     t(i, j) = value, where t has an entry
 //   multiply_both(ctx, t, x, y, w, z);                 y = A x and z = A^T w, reading A once
 //   auto saved = compress(ctx, t);                     equal leaves are kept once
@@ -16,6 +17,13 @@
 #include <lacuna/op/update.hpp>
 
 namespace lacuna {
+
+/// How the product of two trees is made. Each gives the same bits.
+enum class tree_product_method {
+  adaptive, ///< by blocks where the operands have rows with like columns, by rows elsewhere
+  blocks,   ///< leaves that meet are multiplied into a dense block for each leaf of the result
+  rows      ///< as csr matrices, and made a tree again
+};
 
 namespace detail {
 template <class A> inline constexpr bool is_tree_view = false;
@@ -48,6 +56,10 @@ namespace detail::cpu {
 template <class T, class I>
 LACUNA_EXPORT std::shared_ptr<tree_content<T, I, space::host>>
 add_trees(const host_context& ctx, const tree_operand<T, I>& a, const tree_operand<T, I>& b);
+template <class T, class I>
+LACUNA_EXPORT std::shared_ptr<tree_content<T, I, space::host>>
+multiply_trees(const host_context& ctx, const tree_operand<T, I>& a, const tree_operand<T, I>& b,
+               tree_product_method method);
 /// Adds or replaces values; before any is written, throws bad_input for an entry that t lacks.
 template <class T, class I>
 LACUNA_EXPORT void update_in_tree(const host_context& ctx, vector_view<const I> rows,
@@ -84,6 +96,28 @@ auto add(const host_context& ctx, const A& a, const B& b) {
   detail::require_same_size("add", "rows of B", right.rows(), "rows of A", left.rows());
   detail::require_same_size("add", "columns of B", right.cols(), "columns of A", left.cols());
   return block_tree<T, I, typename V::offset_type>(detail::cpu::add_trees<T, I>(ctx, left, right));
+}
+
+/// C = alpha op(A) op(B), a tree with the blocks of both; a tree times its own transpose is read
+/// from one storage. C has an entry wherever products fall, and the bits of the product of csr
+/// matrices: products of an entry are added in the order of A's row. Throws size_mismatch,
+/// out_of_memory, bad_input if the blocks differ in size. Scratch, by blocks: C once more, 40 bytes
+/// per leaf, for each thread some blocks and what A has in a row of blocks; by rows: both operands
+/// and C as csr.
+template <class A, class B>
+  requires(detail::is_tree<A>&& detail::is_tree<B>)
+auto multiply(const host_context& ctx, const A& a, const B& b,
+              tree_product_method method = tree_product_method::adaptive) {
+  using V = std::remove_cvref_t<decltype(detail::operand(a).a)>;
+  using W = std::remove_cvref_t<decltype(detail::operand(b).a)>;
+  static_assert(std::is_same_v<V, W>, "lacuna: trees differ in the types of values or indices");
+  using T = typename V::scalar_type;
+  using I = typename V::index_type;
+  const auto left = detail::tree_operand_of(a);
+  const auto right = detail::tree_operand_of(b);
+  detail::require_same_size("multiply", "columns of A", left.cols(), "rows of B", right.rows());
+  return block_tree<T, I, typename V::offset_type>(
+      detail::cpu::multiply_trees<T, I>(ctx, left, right, method));
 }
 
 /// Values of entries that t has: replaced, or added to, in the order of the batch. A tree that
