@@ -3,7 +3,9 @@
 // SeqAIJ's own, and the plan that is kept beside them is made at the first product and followed by
 // the object's state: other values go through update_values, another pattern is planned anew.
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,10 @@ struct kept_plan {
   PetscObjectState state = -1, nonzero_state = -1;
   matrix_view planned;   ///< the arrays that it looks at
   bool own_loop = false; ///< PETSc's multiplies
+  bool swept = false;    ///< MatSOR was called
+  /// PETSc's multiplies with the transpose: a plan is none for that, and on one thread PETSc's loop
+  /// takes two thirds of the time of Lacuna's.
+  std::optional<bool> own_transposed;
 };
 
 kept_plan& kept(Mat a) { return *static_cast<kept_plan*>(a->spptr); }
@@ -27,18 +33,28 @@ kept_plan& kept(Mat a) { return *static_cast<kept_plan*>(a->spptr); }
 _MatOps own_operations;
 bool own_operations_known = false;
 
-/// Rows of 8 entries and more that are all of about one length: where such a matrix stays in CSR,
-/// PETSc's loop is as fast as Lacuna's or faster, by a fifth if x is read at random and passes the
-/// caches (an EPYC, one thread: uniform, 1 M rows of 16).
-bool has_long_even_rows(matrix_view a) {
-  const double rows = static_cast<double>(a.shape().row);
-  const double mean = rows > 0 ? static_cast<double>(a.size()) / rows : 0;
+/// Whether PETSc multiplies neighbouring rows that have the same columns together.
+PetscErrorCode has_inodes(Mat a, bool* has) {
+  PetscFunctionBegin;
+  PetscInt count = 0;
+  PetscCall(MatInodeGetInodeSizes(a, &count, nullptr, nullptr));
+  *has = count > 0;
+  PetscFunctionReturn(0);
+}
+
+/// Whether PETSc's plain loop over rows is as fast as Lacuna's or faster, on one thread: rows are
+/// short, or alike. Lacuna's gains where they are long and of many lengths, so that their ends are
+/// not foreseen. Figures of both are in docs/petsc.md.
+bool suits_petscs_loop(matrix_view view) {
+  const double rows = static_cast<double>(view.shape().row);
+  const double mean = rows > 0 ? static_cast<double>(view.size()) / rows : 0;
+  if (mean < 16) return true;
   double squares = 0;
-  for (petsc_index r = 0; r < a.shape().row; ++r) {
-    const double length = static_cast<double>(a.rowptr()[r + 1] - a.rowptr()[r]);
+  for (petsc_index r = 0; r < view.shape().row; ++r) {
+    const double length = static_cast<double>(view.rowptr()[r + 1] - view.rowptr()[r]);
     squares += (length - mean) * (length - mean);
   }
-  return mean >= 8 && squares <= rows * mean * mean / 16;
+  return squares <= rows * mean * mean / 16; // a deviation of a quarter of the mean
 }
 
 PetscErrorCode explain(Mat a, const kept_plan& k) {
@@ -49,21 +65,24 @@ PetscErrorCode explain(Mat a, const kept_plan& k) {
   const std::string what = fmt::format(
       "Lacuna: rank {}, block of {} x {}, {} entries{}\n{}{}", rank, a->rmap->n, a->cmap->n,
       k.planned.size(), rows ? fmt::format(" in {} rows", *rows) : "", k.op->plan().explain(),
-      k.own_loop ? "- it stays in CSR, rows are long and alike: PETSc's own loop multiplies\n"
-                 : "");
+      k.own_loop ? "- it stays in CSR, with rows that PETSc's own loop multiplies as fast\n" : "");
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, stdout, "%s", what.c_str()));
   PetscFunctionReturn(0);
 }
+
+double bytes_of(matrix_view a) {
+  return static_cast<double>(a.size()) * (sizeof(double) + sizeof(petsc_index)) +
+         static_cast<double>(a.shape().row) * sizeof(petsc_index);
+}
+/// Whether a last-level cache holds it.
+bool is_cached(matrix_view a) { return bytes_of(a) < (32 << 20); }
 
 /// Bytes that a plan may take, 0 for the planner's own limit. A core alone does not fill the
 /// memory's bandwidth, and beyond the caches waits for x: there formats that sort rows lose to
 /// CSR's order (an EPYC, one thread: cage, road, patents 0.6 to 0.8 times CSR), those that take a
 /// good part less than CSR win, as diagonals and blocks do.
 std::size_t memory_limit(matrix_view a) {
-  constexpr double cached = 32 << 20;
-  const double bytes = static_cast<double>(a.size()) * (sizeof(double) + sizeof(petsc_index)) +
-                       static_cast<double>(a.shape().row) * sizeof(petsc_index);
-  return bytes < cached ? 0 : static_cast<std::size_t>(0.8 * bytes);
+  return is_cached(a) ? 0 : static_cast<std::size_t>(0.8 * bytes_of(a));
 }
 
 PetscErrorCode make_plan(Mat a, kept_plan& k, matrix_view now) {
@@ -72,21 +91,28 @@ PetscErrorCode make_plan(Mat a, kept_plan& k, matrix_view now) {
   PetscCall(read_settings(reinterpret_cast<PetscObject>(a), s));
   PetscCall(PetscLogEventBegin(events().plan, a, nullptr, nullptr, nullptr));
   PetscCall(view_with_order(a, now)); // some formats are made faster of sorted rows
+  bool inodes = false;
+  PetscCall(has_inodes(a, &inodes));
+  // Sweeps over inodes go as fast as a cache gives the arrays: a second copy would drive them out.
+  const bool shares_cache = s.format.empty() && k.swept && inodes && is_cached(now);
   k.op = nullptr;
-  PetscCall(guarded([&] {
+  const PetscErrorCode failed = guarded([&] {
     plan_hints hints;
-    hints.multiplies = s.multiplies;
+    // Inodes take about two thirds of the time that plans are compared with, so less is gained.
+    hints.multiplies = inodes ? s.multiplies / 1.5 : s.multiplies;
     hints.format = s.format;
     if (s.format.empty()) hints.memory_limit = memory_limit(now);
+    if (shares_cache) hints.format = "csr";
     const host_context ctx({static_cast<int>(s.threads)});
     k.op = std::make_unique<local_operator>(ctx, now, hints);
     return PetscErrorCode{0};
-  }));
+  });
   PetscCall(PetscLogEventEnd(events().plan, a, nullptr, nullptr, nullptr));
+  PetscCall(failed);
   counts().plans += 1;
   k.planned = now;
-  k.own_loop = s.format.empty() && k.op->plan().format() == "csr" && !k.op->kept_rows() &&
-               has_long_even_rows(now);
+  k.own_loop = s.format.empty() && s.threads == 1 && k.op->plan().format() == "csr" &&
+               !k.op->kept_rows() && (inodes || suits_petscs_loop(now));
   if (s.explain) PetscCall(explain(a, k));
   PetscFunctionReturn(0);
 }
@@ -110,8 +136,10 @@ PetscErrorCode bring_up_to_date(Mat a, local_operator*& op) {
     PetscCall(PetscLogEventBegin(events().update, a, nullptr, nullptr, nullptr));
     now = matrix_view(now.values().data(), now.rowptr().data(), now.colind().data(), now.shape(),
                       now.size(), k.planned.order());
-    PetscCall(guarded([&] { return op->update_values(now), PetscErrorCode{0}; }));
+    const PetscErrorCode failed =
+        guarded([&] { return op->update_values(now), PetscErrorCode{0}; });
     PetscCall(PetscLogEventEnd(events().update, a, nullptr, nullptr, nullptr));
+    PetscCall(failed);
     counts().value_updates += 1;
     k.planned = now;
   } else {
@@ -140,16 +168,16 @@ template <bool transposed> PetscErrorCode multiply(Mat a, Vec x, Vec z, Vec y) {
   }
   const PetscLogEvent event = transposed ? events().multiply_transposed : events().multiply;
   PetscCall(PetscLogEventBegin(event, a, nullptr, nullptr, nullptr));
-  PetscCall(guarded([&] {
+  const PetscErrorCode failed = guarded([&] {
     if constexpr (transposed)
       op->multiply_transposed(from, add, to);
     else
       op->multiply(from, add, to);
     return PetscErrorCode{0};
-  }));
+  });
   PetscCall(PetscLogFlops(2.0 * static_cast<double>(kept(a).planned.size())));
   PetscCall(PetscLogEventEnd(event, a, nullptr, nullptr, nullptr));
-  (transposed ? counts().transposed_multiplies : counts().multiplies) += 1;
+  if (failed == 0) (transposed ? counts().transposed_multiplies : counts().multiplies) += 1;
   PetscCall(VecRestoreArrayRead(x, &from));
   if (z == y) {
     PetscCall(VecRestoreArray(y, &to));
@@ -157,6 +185,7 @@ template <bool transposed> PetscErrorCode multiply(Mat a, Vec x, Vec z, Vec y) {
     if (z != nullptr) PetscCall(VecRestoreArrayRead(z, &add));
     PetscCall(VecRestoreArrayWrite(y, &to));
   }
+  PetscCall(failed);
   PetscFunctionReturn(0);
 }
 
@@ -179,8 +208,44 @@ PetscErrorCode multiply_by_plan(Mat a, Vec x, Vec z, Vec y) {
 
 PetscErrorCode mult(Mat a, Vec x, Vec y) { return multiply_by_plan(a, x, nullptr, y); }
 PetscErrorCode mult_add(Mat a, Vec x, Vec z, Vec y) { return multiply_by_plan(a, x, z, y); }
-PetscErrorCode mult_transpose(Mat a, Vec x, Vec y) { return multiply<true>(a, x, nullptr, y); }
-PetscErrorCode mult_transpose_add(Mat a, Vec x, Vec z, Vec y) { return multiply<true>(a, x, z, y); }
+
+PetscErrorCode multiply_transposed(Mat a, Vec x, Vec z, Vec y) {
+  PetscFunctionBegin;
+  kept_plan& k = kept(a);
+  if (!k.own_transposed) {
+    settings s;
+    PetscCall(read_settings(reinterpret_cast<PetscObject>(a), s));
+    k.own_transposed = s.format.empty() && s.threads == 1;
+  }
+  if (!*k.own_transposed) {
+    PetscCall(multiply<true>(a, x, z, y));
+    PetscFunctionReturn(0);
+  }
+  if (z == nullptr)
+    PetscCall(own_operations.multtranspose(a, x, y));
+  else
+    PetscCall(own_operations.multtransposeadd(a, x, z, y));
+  counts().own_loops += 1;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode mult_transpose(Mat a, Vec x, Vec y) { return multiply_transposed(a, x, nullptr, y); }
+PetscErrorCode mult_transpose_add(Mat a, Vec x, Vec z, Vec y) {
+  return multiply_transposed(a, x, z, y);
+}
+
+/// PETSc's, which from then on may ask for another plan.
+PetscErrorCode sor(Mat a, Vec b, PetscReal omega, MatSORType kind, PetscReal shift, PetscInt its,
+                   PetscInt local_its, Vec x) {
+  PetscFunctionBegin;
+  kept_plan& k = kept(a);
+  if (!std::exchange(k.swept, true)) {
+    k.op = nullptr;
+    k.state = -1;
+  }
+  PetscCall(own_operations.sor(a, b, omega, kind, shift, its, local_its, x));
+  PetscFunctionReturn(0);
+}
 
 void forget(Mat a) {
   delete static_cast<kept_plan*>(a->spptr);
@@ -204,39 +269,44 @@ void set_operations(_MatOps& to, const _MatOps& from) {
   to.multhermitiantranspose = from.multhermitiantranspose;
   to.multhermitiantransposeadd = from.multhermitiantransposeadd;
   to.productsetfromoptions = from.productsetfromoptions;
+  to.sor = from.sor;
   to.destroy = from.destroy;
 }
 
 const _MatOps& lacuna_operations() {
   static const _MatOps ops = [] {
     _MatOps o{};
-    o.mult = mult;
-    o.multadd = mult_add;
-    o.multtranspose = o.multhermitiantranspose = mult_transpose; // values are real
-    o.multtransposeadd = o.multhermitiantransposeadd = mult_transpose_add;
+    o.mult = safe<mult>::call;
+    o.multadd = safe<mult_add>::call;
+    o.multtranspose = o.multhermitiantranspose = safe<mult_transpose>::call; // values are real
+    o.multtransposeadd = o.multhermitiantransposeadd = safe<mult_transpose_add>::call;
     o.productsetfromoptions = set_product_from_options;
+    o.sor = safe<sor>::call;
     o.destroy = destroy;
     return o;
   }();
   return ops;
 }
 
+/// The matrix that a conversion is to change, b: a itself, a copy of it, or `made` with its values.
+PetscErrorCode begin_conversion(Mat a, MatReuse reuse, Mat* made, PetscBool* ours) {
+  PetscFunctionBegin;
+  if (reuse == MAT_INITIAL_MATRIX)
+    PetscCall(MatDuplicate(a, MAT_COPY_VALUES, made));
+  else if (reuse == MAT_REUSE_MATRIX)
+    PetscCall(MatCopy(a, *made, SAME_NONZERO_PATTERN));
+  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(*made), matrix_type, ours));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode to_seqaij(Mat a, MatType, MatReuse reuse, Mat* made) {
   PetscFunctionBegin;
-  Mat b = *made;
-  if (reuse == MAT_INITIAL_MATRIX)
-    PetscCall(MatDuplicate(a, MAT_COPY_VALUES, &b));
-  else if (reuse == MAT_REUSE_MATRIX)
-    PetscCall(MatCopy(a, b, SAME_NONZERO_PATTERN));
   PetscBool ours = PETSC_FALSE;
-  const auto object = reinterpret_cast<PetscObject>(b);
-  PetscCall(PetscObjectTypeCompare(object, matrix_type, &ours));
-  if (ours) {
-    forget(b);
-    set_operations(*b->ops, own_operations);
-    PetscCall(PetscObjectChangeTypeName(object, MATSEQAIJ));
-  }
-  *made = b;
+  PetscCall(begin_conversion(a, reuse, made, &ours));
+  if (!ours) PetscFunctionReturn(0);
+  forget(*made);
+  set_operations(*(*made)->ops, own_operations);
+  PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(*made), MATSEQAIJ));
   PetscFunctionReturn(0);
 }
 
@@ -288,26 +358,21 @@ PetscErrorCode compose_dense_product(PetscObject object) {
 
 PetscErrorCode from_seqaij(Mat a, MatType, MatReuse reuse, Mat* made) {
   PetscFunctionBegin;
-  Mat b = *made;
-  if (reuse == MAT_INITIAL_MATRIX)
-    PetscCall(MatDuplicate(a, MAT_COPY_VALUES, &b));
-  else if (reuse == MAT_REUSE_MATRIX)
-    PetscCall(MatCopy(a, b, SAME_NONZERO_PATTERN));
   PetscBool ours = PETSC_FALSE;
-  const auto object = reinterpret_cast<PetscObject>(b);
-  PetscCall(PetscObjectTypeCompare(object, matrix_type, &ours));
-  *made = b;
+  PetscCall(begin_conversion(a, reuse, made, &ours));
   if (ours) PetscFunctionReturn(0);
+  const Mat b = *made;
+  const auto object = reinterpret_cast<PetscObject>(b);
   if (!own_operations_known) {
     own_operations = *b->ops;
     own_operations_known = true;
   }
-  PetscCall(guarded([&] { return b->spptr = new kept_plan, PetscErrorCode{0}; }));
-  set_operations(*b->ops, lacuna_operations());
-  PetscCall(guarded([&] { return compose_by_our_name(object); }));
-  PetscCall(guarded([&] { return compose_dense_product(object); }));
+  PetscCall(compose_by_our_name(object));
+  PetscCall(compose_dense_product(object));
   const std::string back = std::string("MatConvert_") + matrix_type + "_seqaij_C";
-  PetscCall(PetscObjectComposeFunction(object, back.c_str(), to_seqaij));
+  PetscCall(PetscObjectComposeFunction(object, back.c_str(), safe<to_seqaij>::call));
+  b->spptr = new kept_plan; // nothing fails after it: a matrix is of the one type or of the other
+  set_operations(*b->ops, lacuna_operations());
   PetscCall(PetscObjectChangeTypeName(object, matrix_type));
   PetscFunctionReturn(0);
 }
@@ -325,8 +390,8 @@ const _MatOps& seqaij_operations() { return own_operations; }
 
 PetscErrorCode register_matrix() {
   PetscFunctionBegin;
-  PetscCall(MatRegister(matrix_type, create));
-  PetscCall(MatSeqAIJRegister(matrix_type, from_seqaij));
+  PetscCall(MatRegister(matrix_type, safe<create>::call));
+  PetscCall(MatSeqAIJRegister(matrix_type, safe<from_seqaij>::call));
   PetscFunctionReturn(0);
 }
 

@@ -103,10 +103,15 @@ PetscErrorCode view_with_order(Mat a, matrix_view& view) {
   PetscCall(view_of(a, view));
   const petsc_index* const begin = view.rowptr().data();
   const petsc_index* const column = view.colind().data();
-  bool ascends = true;
-  for (petsc_index r = 0; r < view.shape().row && ascends; ++r)
-    for (petsc_index k = begin[r] + 1; k < begin[r + 1]; ++k)
-      ascends = ascends && column[k - 1] < column[k];
+  // A column may be less than the one before, or the same, where a row begins: all such places are
+  // counted, which is a loop of vectors, then those at the rows' beginnings.
+  petsc_index left = 0;
+  for (petsc_index k = 1; k < view.size(); ++k) left += column[k] <= column[k - 1] ? 1 : 0;
+  for (petsc_index r = 0; r < view.shape().row && left > 0; ++r) {
+    const petsc_index first = begin[r];
+    if (first > 0 && first < begin[r + 1]) left -= column[first] <= column[first - 1] ? 1 : 0;
+  }
+  const bool ascends = left == 0;
   view = matrix_view(view.values().data(), begin, column, view.shape(), view.size(),
                      {ascends, ascends});
   PetscFunctionReturn(0);

@@ -75,7 +75,7 @@ PetscErrorCode set_up(PC pc) {
   Mat a = nullptr;
   PetscCall(local_matrix(pc, a));
   PetscCall(PetscLogEventBegin(events().amg_setup, pc, nullptr, nullptr, nullptr));
-  PetscCall(guarded([&] {
+  const PetscErrorCode failed = guarded([&] {
     PetscFunctionBegin;
     matrix_view view;
     PetscCall(view_with_order(a, view));
@@ -83,7 +83,9 @@ PetscErrorCode set_up(PC pc) {
     PetscCall(read_settings(reinterpret_cast<PetscObject>(pc), s));
     if (k.hierarchy != nullptr && a->nonzerostate == k.nonzero_state &&
         k.hierarchy->size() == view.shape().row) {
-      k.hierarchy->update_values(*k.ctx, copy_to(*k.ctx, view));
+      auto updated = std::move(k.hierarchy); // where that fails, the next set-up makes a new one
+      updated->update_values(*k.ctx, copy_to(*k.ctx, view));
+      k.hierarchy = std::move(updated);
       counts().amg_updates += 1;
     } else {
       PetscCall(read_matrix_facts(a, k.options));
@@ -96,28 +98,31 @@ PetscErrorCode set_up(PC pc) {
     if (s.explain)
       PetscCall(PetscFPrintf(PETSC_COMM_SELF, stdout, "%s", k.hierarchy->explain().c_str()));
     PetscFunctionReturn(0);
-  }));
+  });
   PetscCall(PetscLogEventEnd(events().amg_setup, pc, nullptr, nullptr, nullptr));
+  PetscCall(failed);
   PetscFunctionReturn(0);
 }
 
 PetscErrorCode apply(PC pc, Vec r, Vec z) {
   PetscFunctionBegin;
   const kept_amg& k = kept(pc);
+  if (k.hierarchy == nullptr) PetscCall(set_up(pc)); // the last one failed
   const PetscScalar* from = nullptr;
   PetscScalar* to = nullptr;
   PetscCall(VecGetArrayRead(r, &from));
   PetscCall(VecGetArrayWrite(z, &to));
   PetscCall(PetscLogEventBegin(events().amg_apply, pc, nullptr, nullptr, nullptr));
-  PetscCall(guarded([&] {
+  const PetscErrorCode failed = guarded([&] {
     const std::int64_t n = k.hierarchy->size();
     k.hierarchy->apply(*k.ctx, vector_view<const double>(from, n), vector_view<double>(to, n));
     return PetscErrorCode{0};
-  }));
+  });
   PetscCall(PetscLogEventEnd(events().amg_apply, pc, nullptr, nullptr, nullptr));
-  counts().amg_applies += 1;
   PetscCall(VecRestoreArrayRead(r, &from));
   PetscCall(VecRestoreArrayWrite(z, &to));
+  PetscCall(failed);
+  counts().amg_applies += 1;
   PetscFunctionReturn(0);
 }
 
@@ -183,13 +188,13 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
 
 PetscErrorCode create(PC pc) {
   PetscFunctionBegin;
-  PetscCall(guarded([&] { return pc->data = new kept_amg, PetscErrorCode{0}; }));
-  pc->ops->setup = set_up;
-  pc->ops->apply = apply;
+  pc->data = new kept_amg;
+  pc->ops->setup = safe<set_up>::call;
+  pc->ops->apply = safe<apply>::call;
   pc->ops->reset = reset;
   pc->ops->destroy = destroy;
   pc->ops->setfromoptions = set_from_options;
-  pc->ops->view = view;
+  pc->ops->view = safe<view>::call;
   PetscFunctionReturn(0);
 }
 
@@ -197,7 +202,7 @@ PetscErrorCode create(PC pc) {
 
 PetscErrorCode register_preconditioner() {
   PetscFunctionBegin;
-  PetscCall(PCRegister(preconditioner_type, create));
+  PetscCall(PCRegister(preconditioner_type, safe<create>::call));
   PetscFunctionReturn(0);
 }
 

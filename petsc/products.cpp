@@ -104,14 +104,15 @@ PetscErrorCode numeric(Mat c) {
   PetscCall(MatSeqAIJGetArrayWrite(c, &values));
   PetscCall(PetscLogEventBegin(events().product_numeric, c, nullptr, nullptr, nullptr));
   k.left = k.right = -1;
-  PetscCall(guarded([&] {
+  const PetscErrorCode failed = guarded([&] {
     const result_view to(values, const_cast<petsc_index*>(old.rowptr().data()),
                          const_cast<petsc_index*>(old.colind().data()), old.shape(), old.size());
     with_factors(c->product->type, a, b, refill{k.ctx, k.info, to});
     return PetscErrorCode{0};
-  }));
+  });
   PetscCall(PetscLogEventEnd(events().product_numeric, c, nullptr, nullptr, nullptr));
   PetscCall(MatSeqAIJRestoreArrayWrite(c, &values));
+  PetscCall(failed);
   PetscCall(finish(c));
   PetscCall(remember_states(c, k));
   counts().products += 1;
@@ -134,6 +135,22 @@ PetscErrorCode set_entries(Mat c, result_view made) {
   PetscFunctionReturn(0);
 }
 
+/// As PETSc does: C's rows are in blocks as those of its first factor, its columns as the last's.
+PetscErrorCode set_block_sizes(Mat c, Mat left, Mat right) {
+  PetscFunctionBegin;
+  PetscInt left_rows = 1, left_cols = 1, right_rows = 1, right_cols = 1;
+  PetscCall(MatGetBlockSizes(left, &left_rows, &left_cols));
+  PetscCall(MatGetBlockSizes(right, &right_rows, &right_cols));
+  switch (c->product->type) {
+  case MATPRODUCT_AtB: PetscCall(MatSetBlockSizes(c, left_cols, right_cols)); break;
+  case MATPRODUCT_ABt: PetscCall(MatSetBlockSizes(c, left_rows, right_rows)); break;
+  case MATPRODUCT_PtAP: PetscCall(MatSetBlockSizes(c, right_cols, right_cols)); break;
+  case MATPRODUCT_RARt: PetscCall(MatSetBlockSizes(c, right_rows, right_rows)); break;
+  default: PetscCall(MatSetBlockSizes(c, left_rows, right_cols));
+  }
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode symbolic(Mat c) {
   PetscFunctionBegin;
   const Mat left = c->product->A, right = c->product->B;
@@ -142,12 +159,10 @@ PetscErrorCode symbolic(Mat c) {
   PetscCall(view_with_order(right, b));
   settings s;
   PetscCall(read_settings(reinterpret_cast<PetscObject>(left), s));
-  auto* k = new (std::nothrow) kept_product{host_context({static_cast<int>(s.threads)}), {}};
-  PetscCheck(k != nullptr, PETSC_COMM_SELF, PETSC_ERR_MEM, "Lacuna: out of memory");
-  c->product->data = k;
-  c->product->destroy = destroy_kept;
+  std::unique_ptr<kept_product> k(
+      new kept_product{host_context({static_cast<int>(s.threads)}), {}});
   PetscCall(PetscLogEventBegin(events().product_symbolic, c, nullptr, nullptr, nullptr));
-  PetscCall(guarded([&] {
+  const PetscErrorCode failed = guarded([&] {
     PetscFunctionBegin;
     with_factors(c->product->type, a, b, compute{k->ctx, k->info});
     const auto [rows, cols] = k->info.result_shape();
@@ -157,13 +172,17 @@ PetscErrorCode symbolic(Mat c) {
     with_factors(c->product->type, a, b, fill{k->ctx, k->info, made.view()});
     PetscCall(MatSetSizes(c, static_cast<PetscInt>(rows), static_cast<PetscInt>(cols),
                           static_cast<PetscInt>(rows), static_cast<PetscInt>(cols)));
+    PetscCall(set_block_sizes(c, left, right));
     PetscCall(MatSetType(c, matrix_type));
     PetscCall(set_entries(c, made.view()));
     PetscFunctionReturn(0);
-  }));
+  });
   PetscCall(PetscLogEventEnd(events().product_symbolic, c, nullptr, nullptr, nullptr));
+  PetscCall(failed);
   PetscCall(remember_states(c, *k));
-  c->ops->productnumeric = numeric;
+  c->product->data = k.release();
+  c->product->destroy = destroy_kept;
+  c->ops->productnumeric = safe<numeric>::call;
   counts().products += 1;
   PetscFunctionReturn(0);
 }
@@ -177,7 +196,7 @@ PetscErrorCode set_product_from_options(Mat c) {
   PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(p.A), matrix_type, &left));
   PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(p.B), matrix_type, &right));
   if (left && right && is_ours(p.type))
-    c->ops->productsymbolic = symbolic;
+    c->ops->productsymbolic = safe<symbolic>::call;
   else
     PetscCall(seqaij_operations().productsetfromoptions(c));
   PetscFunctionReturn(0);

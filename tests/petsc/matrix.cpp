@@ -4,6 +4,7 @@
 
 #include "petsc/session.hpp"
 #include "support/battery.hpp"
+#include <lacuna/core/memory.hpp>
 #include <lacuna/gen/generate.hpp>
 
 namespace lacuna::test {
@@ -129,6 +130,55 @@ TEST_F(Petsc, IsCopiedAndConverted) {
   ok(MatTranspose(theirs, MAT_INITIAL_MATRIX, &other));
   expect_same_products(transpose, other);
   for (Mat* m : {&theirs, &ours, &back, &there, &transpose, &other}) ok(MatDestroy(m));
+}
+
+/// Sweeps are SeqAIJ's, with inodes and without, and products between them stay right.
+TEST_F(Petsc, SweepsAreThoseOfSeqaij) {
+  for (const char* name : {"poisson2d:n=20", "fem3d:n=5,dof=3"}) {
+    SCOPED_TRACE(name);
+    const auto a = gen::generate<double, int, int>(name);
+    Mat both[2] = {make_mat(a, "seqaijlacuna"), make_mat(a, MATSEQAIJ)};
+    Vec b = make_vec(a.shape().row, 1),
+        x[2] = {make_vec(a.shape().row, 2), make_vec(a.shape().row, 2)};
+    for (int sweep = 0; sweep < 3; ++sweep) {
+      expect_same_products(both[0], both[1]);
+      for (int k = 0; k < 2; ++k) ok(MatSOR(both[k], b, 1, SOR_SYMMETRIC_SWEEP, 0, 1, 1, x[k]));
+      EXPECT_EQ(difference(x[1], x[0]), 0);
+      for (Mat m : both) ok(MatScale(m, 1.25));
+    }
+    for (Vec* v : {&b, &x[0], &x[1]}) ok(VecDestroy(v));
+    for (Mat& m : both) ok(MatDestroy(&m));
+  }
+}
+
+/// Values and patterns that change a thousand times leave no memory behind.
+TEST_F(Petsc, KeepsNothingOfWhatWas) {
+  const auto a = gen::generate<double, int, int>("poisson2d:n=30");
+  const std::int64_t without = memory(space::host).in_use;
+  Mat ours = make_mat(a, "seqaijlacuna");
+  ok(MatSetOption(ours, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  Vec x = make_vec(900, 1), y = make_vec(900, 2);
+  ok(MatMult(ours, x, y));
+  const std::int64_t before = memory(space::host).in_use;
+  PetscLogDouble petscs_before = 0, petscs = 0;
+  ok(PetscMallocGetCurrentUsage(&petscs_before));
+  for (PetscInt k = 0; k < 1000; ++k) {
+    ok(MatScale(ours, k % 2 == 0 ? 2 : 0.5));
+    if (k % 10 == 9) { // one entry more
+      ok(MatSetValue(ours, k % 900, (k * 7 + 450) % 900, 1, ADD_VALUES));
+      ok(MatAssemblyBegin(ours, MAT_FINAL_ASSEMBLY));
+      ok(MatAssemblyEnd(ours, MAT_FINAL_ASSEMBLY));
+    }
+    ok(MatMult(ours, x, y));
+    ok(MatMultTranspose(ours, x, y));
+  }
+  ok(PetscMallocGetCurrentUsage(&petscs));
+  // 100 entries came; PETSc keeps some room for more in each row that got one.
+  EXPECT_LT(memory(space::host).in_use, before + before / 4 + 20'000);
+  EXPECT_LT(petscs, petscs_before + 100'000);
+  ok(MatDestroy(&ours));
+  EXPECT_EQ(memory(space::host).in_use, without);
+  for (Vec* v : {&x, &y}) ok(VecDestroy(v));
 }
 
 TEST_F(Petsc, ErrorsAreLacunasWords) {
