@@ -72,7 +72,7 @@ matrix::matrix(nb::handle object)
 
 nb::object new_array(bool doubles, std::int64_t rows, std::int64_t cols, int ndim,
                      bool by_columns) {
-  constexpr std::int64_t large = std::int64_t{4} << 20; // bytes: what the host context keeps
+  constexpr std::int64_t large = std::int64_t{128} << 10; // bytes: what the host context keeps
   const std::int64_t elements = checked_mul(rows, cols);
   if (elements < large / (doubles ? 8 : 4)) {
     static PyObject* const empty =

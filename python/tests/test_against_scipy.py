@@ -154,6 +154,8 @@ def test_by_axis(pair):
             np.testing.assert_allclose(ours.mean(axis=axis), theirs.toarray().mean(axis=axis), rtol=1e-6, atol=1e-6)
             same(ours.max(axis=axis), theirs.max(axis=axis))
             same(ours.min(axis=axis), theirs.min(axis=axis))
+            for name in ("nanmax", "nanmin", "argmax", "argmin"):
+                same(getattr(ours, name)(axis=axis), getattr(theirs.tocsr(), name)(axis=axis))
         same(ours.count_nonzero(axis=axis), np.count_nonzero(theirs.toarray(), axis=axis))
     with pytest.raises(ValueError):
         ours.sum(axis=2)
@@ -299,3 +301,22 @@ def test_reshape(pair):
     same(ours.reshape(n, m), theirs.toarray().reshape(n, m))
     same(ours.reshape((m * n,)), theirs.toarray().reshape(m * n))
     same(ours.reshape((n, m), order="F"), theirs.toarray().reshape((n, m), order="F"))
+
+
+@pytest.mark.parametrize("spec", ["poisson2d:n=200", "tridiagonal:n=60000", "rmat:scale=12", "circuit:n=20000",
+                                  "uniform:rows=300,cols=90000,per_row=400", "uniform:rows=90000,cols=300,per_row=2"])
+def test_transposed_products_by_threads(spec):
+    """Sums of all columns, in windows, by one thread and by more than there are cores."""
+    ours = lacuna.generate(spec)
+    theirs, x = ours.toscipy().T, np.arange(1.0, ours.shape[0] + 1) % 7 - 3
+    ours.data[:] = theirs.data[:] = np.arange(ours.nnz) % 5 - 2
+    unsorted = lacuna.csr_array((ours.data, ours.indices, ours.indptr), shape=ours.shape)
+    threads = lacuna.get_threads()
+    try:
+        for count in (1, 2, 3, 7):
+            lacuna.set_threads(count)
+            same(ours.T @ x, theirs @ x)
+            same(unsorted.T @ x, theirs @ x)
+            same(ours.todynamic().rmatvec(x), theirs @ x)
+    finally:
+        lacuna.set_threads(threads)
