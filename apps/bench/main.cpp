@@ -56,7 +56,8 @@ void add_options(CLI::App& cli, settings& s) {
       ->option_text("N");
   cli.add_flag("--exhaustive,--formats", s.every_format,
                "spmv, spmv-t: every format the planner chooses between, a line each");
-  cli.add_flag("--full", s.full, "paper:004: all sizes of super-rows that the paper tried");
+  cli.add_flag("--full", s.full,
+               "paper:003, paper:004: all thresholds, and sizes of super-rows, that they tried");
   app::add_choice<size_class>(
       cli, "--size", s.size,
       {{"small", size_class::small}, {"medium", size_class::medium}, {"large", size_class::large}},

@@ -147,25 +147,27 @@ sources like_parger(size_class size) {
 }
 
 /// Like the fourteen of Williams et al. (paper 003, figure 3) in rows, entries per row and kind of
-/// pattern. Nothing generated is much like Economics: its row length, columns at random.
-sources like_williams() {
-  const auto like = [](const char* spec, const char* real) {
-    return matrix_source{spec, {}, false, real};
+/// pattern; small: a tenth to a twentieth of the rows. Nothing generated is much like Economics:
+/// its row length, columns at random.
+sources like_williams(size_class size) {
+  const auto like = [size](const char* spec, const char* smaller, const char* real) {
+    return matrix_source{size == size_class::small ? smaller : spec, {}, false, real};
   };
-  return {like("dense:n=2000,m=2000", "Dense"),
-          like("localized:n=36416,block=30,clusters=4", "Protein"),
-          like("fem3d:n=30,dof=3", "FEM/Spheres"),
-          like("elasticity3d:n=26", "FEM/Cantilever"),
-          like("fem3d:n=48,dof=2", "Wind Tunnel"),
-          like("fem3d:n=29,dof=2", "FEM/Harbor"),
-          like("qcd:n=8", "QCD"),
-          like("fem3d:n=41,dof=2", "FEM/Ship"),
-          like("uniform:rows=206500,per_row=6", "Economics"),
-          like("epidemiology:n=1024", "Epidemiology"),
-          like("rgg:scale=17,degree=21", "FEM/Accelerator"),
-          like("circuit:n=170998", "Circuit"),
-          like("web:n=1000005", "Webbase"),
-          like("lp:rows=4284,cols=1092610", "LP")};
+  return {like("dense:n=2000,m=2000", "dense:n=600,m=600", "Dense"),
+          like("localized:n=36416,block=30,clusters=4", "localized:n=3600,block=30,clusters=4",
+               "Protein"),
+          like("fem3d:n=30,dof=3", "fem3d:n=13,dof=3", "FEM/Spheres"),
+          like("elasticity3d:n=26", "elasticity3d:n=12", "FEM/Cantilever"),
+          like("fem3d:n=48,dof=2", "fem3d:n=20,dof=2", "Wind Tunnel"),
+          like("fem3d:n=29,dof=2", "fem3d:n=14,dof=2", "FEM/Harbor"),
+          like("qcd:n=8", "qcd:n=5", "QCD"),
+          like("fem3d:n=41,dof=2", "fem3d:n=18,dof=2", "FEM/Ship"),
+          like("uniform:rows=206500,per_row=6", "uniform:rows=40000,per_row=6", "Economics"),
+          like("epidemiology:n=1024", "epidemiology:n=300", "Epidemiology"),
+          like("rgg:scale=17,degree=21", "rgg:scale=14,degree=21", "FEM/Accelerator"),
+          like("circuit:n=170998", "circuit:n=40000", "Circuit"),
+          like("web:n=1000005", "web:n=100000", "Webbase"),
+          like("lp:rows=4284,cols=1092610", "lp:rows=500,cols=60000", "LP")};
 }
 
 /// Like the thesis' matrices of paper 002 (its figure 7.1), a tenth to a third of their size.
@@ -191,23 +193,24 @@ sources like_derler() {
           like("rmat:scale=17", "webbase")};
 }
 
-/// Like matrices of paper 004's suite: square, 1 to 6 million rows, less than 60 million entries.
-sources like_lane_booth() {
-  const auto like = [](const char* spec, const char* real) {
-    return matrix_source{spec, {}, false, real};
+/// Like matrices of paper 004's suite: square, 1 to 6 million rows, less than 60 million entries;
+/// small: about 100 thousand rows.
+sources like_lane_booth(size_class size) {
+  const auto like = [size](const char* spec, const char* smaller, const char* real) {
+    return matrix_source{size == size_class::small ? smaller : spec, {}, false, real};
   };
-  return {like("debruijn:scale=21", "debr"),
-          like("road:n=1500", "roadNet-CA"),
-          like("trace3:n=2145", "hugetrace-00000"),
-          like("poisson2d:n=1000", "ecology2"),
-          like("mesh2d:n=1024", "delaunay_n20"),
-          like("mesh2d:n=1024,shuffle=1", "the same, numbered at random"),
-          like("poisson3d:n=108", "atmosmodd"),
-          like("rgg:scale=20", "rgg_n_2_20_s0"),
-          like("circuit:n=3000000", "FullChip"),
-          like("web:n=1000005", "webbase-1M"),
-          like("patents:n=3774768", "patents"),
-          like("rmat:scale=20,edges=8", "wiki-Talk")};
+  return {like("debruijn:scale=21", "debruijn:scale=17", "debr"),
+          like("road:n=1500", "road:n=350", "roadNet-CA"),
+          like("trace3:n=2145", "trace3:n=350", "hugetrace-00000"),
+          like("poisson2d:n=1000", "poisson2d:n=320", "ecology2"),
+          like("mesh2d:n=1024", "mesh2d:n=320", "delaunay_n20"),
+          like("mesh2d:n=1024,shuffle=1", "mesh2d:n=320,shuffle=1", "the same, numbered at random"),
+          like("poisson3d:n=108", "poisson3d:n=44", "atmosmodd"),
+          like("rgg:scale=20", "rgg:scale=16", "rgg_n_2_20_s0"),
+          like("circuit:n=3000000", "circuit:n=120000", "FullChip"),
+          like("web:n=1000005", "web:n=150000", "webbase-1M"),
+          like("patents:n=3774768", "patents:n=150000", "patents"),
+          like("rmat:scale=20,edges=8", "rmat:scale=16,edges=8", "wiki-Talk")};
 }
 
 /// Of C = A A, and A A^T of lp. Small: 0.1 to 30 M products; large: those that
@@ -347,8 +350,8 @@ sources set_of(suite what, size_class size) {
   case suite::paper_000: return like_king(size);
   case suite::paper_001: return like_parger(size);
   case suite::paper_002: return like_derler();
-  case suite::paper_003: return like_williams();
-  case suite::paper_004: return like_lane_booth();
+  case suite::paper_003: return like_williams(size);
+  case suite::paper_004: return like_lane_booth(size);
   case suite::spmm: {
     auto set = few_of(size);
     // Many columns make dense operands of several times the matrix: rows are kept few.

@@ -176,11 +176,14 @@ public:
 
   [[nodiscard]] problem_matrix<T, S> a() const { return on_.matrix(); }
   [[nodiscard]] problem_matrix<T, S> b() const { return has_b() ? b_.view() : on_.matrix(); }
+  /// A and B on the host, whatever multiplies them.
+  [[nodiscard]] std::pair<const csr<T>&, const csr<T>&> on_host() const {
+    return {on_.on_host(), has_b() ? b_host_ : on_.on_host()};
+  }
 
   [[nodiscard]] measured_problem measure(std::uint64_t seed,
                                          const std::vector<contestant<T, S>>& contestants) const {
-    const csr<T>& left = on_.on_host();
-    const csr<T>& right = has_b() ? b_host_ : left;
+    const auto [left, right] = on_host();
     const std::int64_t rows = what_ == suite::transpose ? left.shape().col : left.shape().row;
     const std::int64_t cols = what_ == suite::transpose ? left.shape().row : right.shape().col;
     array<T> x_host(host_, cols);

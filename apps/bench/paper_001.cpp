@@ -1,7 +1,8 @@
-#include "bench/paper_001.hpp"
+#include <fmt/format.h>
+
+#include "bench/paper_001_tables.hpp"
 #include "common/print.hpp"
 
-#include <fmt/format.h>
 #include <numeric>
 
 #include "common/text.hpp"
@@ -9,8 +10,6 @@
 namespace lacuna::bench::paper_001 {
 namespace {
 
-using json = nlohmann::ordered_json;
-using members = std::vector<const measured_problem*>;
 using app::human_bytes;
 using app::human_count;
 using app::human_seconds;
@@ -18,26 +17,6 @@ using app::human_seconds;
 double mean_of(const std::vector<double>& v) {
   return v.empty() ? 0 : std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
 }
-std::string ratio_text(double ratio) { return ratio > 0 ? fmt::format("{:.2f}", ratio) : "-"; }
-
-bool competes(const result& r) { return r.plays == role::lacuna || r.plays == role::peer; }
-
-/// The fastest of Lacuna and the peers; null: nobody could.
-const result* fastest(const measured_problem& p) {
-  const result *const ours = p.best(role::lacuna), *const peer = p.best(role::peer);
-  if (ours == nullptr || peer == nullptr) return ours != nullptr ? ours : peer;
-  return ours->seconds <= peer->seconds ? ours : peer;
-}
-
-/// Lacuna and the peers, by name, in the order they took part.
-std::vector<std::string> names_in(const members& problems) {
-  std::vector<std::string> names;
-  for (const auto* p : problems)
-    for (const auto& r : p->results)
-      if (competes(r) && std::ranges::find(names, r.name) == names.end()) names.push_back(r.name);
-  return names;
-}
-
 /// A line of Table 3. Of `large` are those with more than 15000 products.
 struct standing {
   std::string name;
@@ -114,8 +93,11 @@ void print_standing(const standing& s) {
 void print_standings(const members& problems, json& out) {
   const auto names = names_in(problems);
   const auto large = std::ranges::count_if(problems, [](const auto* p) { return p->in_means(); });
-  app::print("\n  Table 3: {} matrices, {} of them (*) with more than 15000 products\n",
-             problems.size(), large);
+  app::print(
+      "\n  Table 3: {} matrices, {} of them (*) with more than 15000 products; best: more, all "
+      "others: less\n  is better; t/best: time over the fastest's; 5 x: matrices on which it "
+      "took five times that\n",
+      problems.size(), large);
   app::print("  {:<20} {:>6} {:>6} {:>7} {:>9} {:>8} {:>8} {:>8} {:>7} {:>7}\n", "", "best",
              "best*", "failed", "mean", "memory", "t/best", "t/best*", "5 x", "5 x*");
   for (const auto& name : names) {
@@ -154,22 +136,24 @@ constexpr std::array<common_matrix, 11> common = {{{"webbase", 3.1, 69.5, 51.1},
                                                    {"TSC_OPF", 2.0, 1352.4, 8.8}}};
 
 void print_statistics(const members& problems, json& out) {
-  app::print("\n  Table 4\n  {:<30} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>7}   {}\n", "",
-             "rows", "cols", "entries", "longest", "mean", "products", "in C", "compr.",
-             "the paper's: entries, products, in C");
+  app::print(
+      "\n  Table 4; millions of the paper's own matrices to the right\n  {:<20} {:>7} {:>8} {:>7} "
+      "{:>6} {:>8} {:>8} {:>6} {:>22}\n",
+      "", "rows", "entries", "longest", "mean", "products", "in C", "compr.",
+      "entries products in C");
   for (const auto* p : problems) {
     const double mean =
         static_cast<double>(p->nnz) / static_cast<double>(std::max<std::int64_t>(p->rows, 1));
     const auto like = std::ranges::find_if(common, [&](const common_matrix& m) {
       return p->stands_for == m.name || p->matrix == m.name;
     });
-    app::print("  {:<30.30} {:>8} {:>8} {:>8} {:>8} {:>8.1f} {:>9} {:>9} {:>7.2f}   {}\n",
-               p->matrix, human_count(p->rows), human_count(p->cols), human_count(p->nnz),
-               human_count(p->longest_row), mean, human_count(p->products), human_count(p->entries),
-               p->compression(),
-               like == common.end() ? std::string()
-                                    : fmt::format("{}: {} M, {} M, {} M", like->name, like->entries,
-                                                  like->products, like->in_c));
+    app::print("  {:<20.20} {:>7} {:>8} {:>7} {:>6.1f} {:>8} {:>8} {:>6.2f} {}\n",
+               p->stands_for.empty() ? p->matrix : p->stands_for, human_count(p->rows),
+               human_count(p->nnz), human_count(p->longest_row), mean, human_count(p->products),
+               human_count(p->entries), p->compression(),
+               like == common.end()
+                   ? std::string()
+                   : fmt::format("{:>7} {:>8} {:>5}", like->entries, like->products, like->in_c));
     out.push_back({{"matrix", p->matrix},
                    {"stands_for", p->stands_for},
                    {"rows", p->rows},
@@ -185,16 +169,19 @@ void print_statistics(const members& problems, json& out) {
 
 void print_memory(const members& problems, json& out) {
   const auto names = names_in(problems);
-  app::print("\n  Figure 10: peak over A + B + C, and Lacuna's bytes beside A and B\n  {:<30}", "");
-  for (const auto& name : names) app::print(" {:>15.15}", name);
+  app::print(
+      "\n  Figure 10: peak memory over A + B + C, less is better; last, Lacuna's bytes beside A "
+      "and B\n  {:<22}",
+      "");
+  for (const auto& name : names) app::print(" {:>10.10}", column_name(name));
   app::print(" {:>10}\n", "bytes");
   for (const auto* p : problems) {
     json peaks = json::object();
-    app::print("  {:<30.30}", p->matrix);
+    app::print("  {:<22.22}", p->matrix);
     for (const auto& name : names) {
       const result* const r = p->find(name);
       const double peak = r == nullptr ? 0 : p->peak(*r);
-      app::print(" {:>15}", ratio_text(peak));
+      app::print(" {:>10}", ratio_text(peak));
       if (peak > 0) peaks[name] = peak;
     }
     const result* const ours = p->best(role::lacuna);
@@ -204,22 +191,24 @@ void print_memory(const members& problems, json& out) {
   }
 }
 
-void print_stages(const std::vector<stages>& timed, const std::string& values, json& out) {
-  app::print("\n  Figure 11: shares of the stages; they wait for each other here\n  {:<30} {:>9} "
-             "{:>8} {:>10} {:>7} {:>9} {:>10} {:>7}  {}\n",
-             "", "time", "analysis", "bin, count", "count", "allocate", "bin, fill", "fill",
-             "rows merged, from tables, heavy");
+void print_stages(const std::vector<stages>& timed, const std::string& values, bool device,
+                  json& out) {
+  app::print("\n  Figure 11: percent of the time in each stage{}\n  {:<22} {:>8} {:>8} {:>7} {:>6} "
+             "{:>8} {:>7} {:>6}{}\n",
+             device ? "; they wait for each other here; and rows by how they are filled" : "", "",
+             "time", "analysis", "to bins", "count", "allocate", "to bins", "fill",
+             device ? "  merged, tables, heavy" : "");
   for (const auto& s : timed) {
     if (s.values != values) continue;
     const spgemm_report& f = s.report;
     const double whole = f.seconds();
     const auto share = [&](double part) { return 100 * part / whole; };
-    app::print(
-        "  {:<30.30} {:>9} {:>6.1f} % {:>8.1f} % {:>5.1f} % {:>7.1f} % {:>8.1f} % {:>5.1f} %  "
-        "{}, {}, {}\n",
-        s.matrix, human_seconds(whole), share(f.analyse), share(f.bin_for_count), share(f.count),
-        share(f.allocate), share(f.bin_for_fill), share(f.fill), human_count(f.merged_rows),
-        human_count(f.table_rows), human_count(f.heavy_rows));
+    app::print("  {:<22.22} {:>8} {:>8.1f} {:>7.1f} {:>6.1f} {:>8.1f} {:>7.1f} {:>6.1f}{}\n",
+               s.matrix, human_seconds(whole), share(f.analyse), share(f.bin_for_count),
+               share(f.count), share(f.allocate), share(f.bin_for_fill), share(f.fill),
+               device ? fmt::format("  {}, {}, {}", human_count(f.merged_rows),
+                                    human_count(f.table_rows), human_count(f.heavy_rows))
+                      : "");
     out.push_back({{"matrix", s.matrix},
                    {"analyse_seconds", f.analyse},
                    {"bin_for_count_seconds", f.bin_for_count},
@@ -231,95 +220,173 @@ void print_stages(const std::vector<stages>& timed, const std::string& values, j
                    {"table_rows", f.table_rows},
                    {"heavy_rows", f.heavy_rows}});
   }
-  app::print("  the paper: analysis below 10 %, both balancers about as much together, sorting up "
-             "to 40 %, filling the most\n");
+  app::print(
+      "  the paper: analysis below 10 %, both balancers about as much together, sorting up to "
+      "40 %\n");
 }
 
 /// A contestant, and its name in a table.
 struct way {
   std::string label, name;
 };
+/// What the lines of a figure are in the order of.
+struct key {
+  const char* label;
+  std::function<double(const measured_problem&)> of;
+};
+struct choice_figure {
+  const char *title, *claim;
+  key order;
+  std::vector<way> ways; ///< the first is Lacuna as it is
+};
 
-/// Times over the fastest of these, one column per contestant; the first is Lacuna as it is.
-void print_slowdowns(const char* title, const char* claim, const members& problems,
-                     const std::vector<way>& ways, json& out) {
-  app::print("\n  {}\n  {:<30}", title, "");
-  for (const auto& w : ways) app::print(" {:>12}", w.label);
+std::vector<double> slowdowns_of(const measured_problem& p, const std::vector<way>& ways) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& w : ways)
+    if (const result* r = p.find(w.name)) best = std::min(best, r->seconds);
+  std::vector<double> result;
+  for (const auto& w : ways) {
+    const auto* const r = p.find(w.name);
+    result.push_back(r == nullptr ? 0 : r->seconds / best);
+  }
+  return result;
+}
+
+/// Times over the fastest of these, one column per contestant. Of `small` only the mean is shown.
+void print_slowdowns(const choice_figure& f, members problems, const members& small, json& out) {
+  std::ranges::stable_sort(problems, {}, [&](const auto* p) { return f.order.of(*p); });
+  app::print("\n  {}: time over the fastest, less is better\n  {:<26} {:>14}", f.title, "",
+             f.order.label);
+  for (const auto& w : f.ways) app::print(" {:>12}", w.label);
   app::print("\n");
-  std::vector<std::vector<double>> ratios_of_ways(ways.size());
+  std::vector<std::vector<double>> of_ways(f.ways.size()), of_small(f.ways.size());
   for (const auto* p : problems) {
-    double best = std::numeric_limits<double>::infinity();
-    for (const auto& w : ways)
-      if (const result* r = p->find(w.name)) best = std::min(best, r->seconds);
+    const auto ratios = slowdowns_of(*p, f.ways);
     json slowdowns = json::object();
-    app::print("  {:<30.30}", p->matrix);
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      const result* const r = p->find(ways[i].name);
-      app::print(" {:>12}", ratio_text(r == nullptr ? 0 : r->seconds / best));
-      if (r == nullptr) continue;
-      slowdowns[ways[i].label] = r->seconds / best;
-      if (p->in_means()) ratios_of_ways[i].push_back(r->seconds / best);
+    app::print("  {:<26.26} {:>14}", p->matrix,
+               human_count(static_cast<std::int64_t>(std::lround(f.order.of(*p)))));
+    for (std::size_t i = 0; i < f.ways.size(); ++i) {
+      app::print(" {:>12}", ratio_text(ratios[i]));
+      if (ratios[i] == 0) continue;
+      slowdowns[f.ways[i].label] = ratios[i];
+      if (p->in_means()) of_ways[i].push_back(ratios[i]);
     }
     app::print("\n");
     out.push_back({{"matrix", p->matrix}, {"slowdown", slowdowns}});
   }
-  const auto line = [&](const char* name, auto value) {
-    app::print("  {:<30}", name);
-    for (const auto& ratios : ratios_of_ways)
+  for (const auto* p : small) {
+    const auto ratios = slowdowns_of(*p, f.ways);
+    for (std::size_t i = 0; i < f.ways.size(); ++i)
+      if (ratios[i] > 0) of_small[i].push_back(ratios[i]);
+  }
+  const auto line = [&](const std::string& name, const auto& of, auto value) {
+    app::print("  {:<41.41}", name);
+    for (const auto& ratios : of)
       app::print(" {:>12}", ratio_text(ratios.empty() ? 0 : value(ratios)));
     app::print("\n");
   };
-  line("geometric mean", [](const auto& v) { return geometric_mean(v); });
-  line("most", [](const auto& v) { return std::ranges::max(v); });
-  app::print("  the paper: {}\n", claim);
+  const auto mean = [](const auto& v) { return geometric_mean(v); };
+  line("geometric mean", of_ways, mean);
+  line("most", of_ways, [](const auto& v) { return std::ranges::max(v); });
+  if (!small.empty())
+    line(fmt::format("geometric mean of {} small ones (fig. 6)", small.size()), of_small, mean);
+  app::print("  the paper: {}\n", f.claim);
 }
 
-void print_choices(const members& problems, json& out) {
-  out.update(
-      {{"accumulators", json::array()}, {"lanes", json::array()}, {"balancing", json::array()}});
-  print_slowdowns("Figure 12: accumulators of rows that are not heavy, time over the fastest",
-                  "dense accumulation is worth 60 % and more, 40 x beyond the largest table",
-                  problems, {{"chosen", "Lacuna"}, {"hash tables", hash_tables}},
-                  out["accumulators"]);
+const row_needs* rows_of(const findings& results, const measured_problem& p) {
+  for (const auto& each : results.rows)
+    if (each.matrix == p.matrix && each.values == p.values) return &each;
+  return nullptr;
+}
+
+/// Figures 12 to 14, in the order of the paper's axes. On a host, where a thread has a row of C and
+/// takes whole rows of B, there is one other way of accumulating, and nothing to choose for 13 and
+/// 14.
+void print_choices(const members& problems, const members& small, const findings& results,
+                   json& out) {
+  const key longest = {"longest in C", [&](const measured_problem& p) {
+                         const row_needs* const rows = rows_of(results, p);
+                         return rows == nullptr ? 0 : static_cast<double>(rows->entries.most);
+                       }};
+  const key mean = {"mean row of C", [](const measured_problem& p) {
+                      return static_cast<double>(p.entries) /
+                             static_cast<double>(std::max<std::int64_t>(p.rows, 1));
+                    }};
+  const key products = {"products",
+                        [](const measured_problem& p) { return static_cast<double>(p.products); }};
+  const char* const dense =
+      "choosing gains 60 % over hash maps alone, 40 x beyond the largest of them";
+  out["accumulators"] = json::array();
+  if (!results.device) {
+    print_slowdowns({"Figure 12, chosen by row, or products sorted",
+                     dense,
+                     longest,
+                     {{"chosen", "Lacuna"}, {"sorted", "Lacuna: expand-sort"}}},
+                    problems, small, out["accumulators"]);
+    app::print("  Figures 13 and 14, threads per row of B and balancing, are a device's alone.\n");
+    return;
+  }
+  out.update({{"lanes", json::array()}, {"balancing", json::array()}});
+  print_slowdowns({"Figure 12, accumulators; heavy rows by ranges of columns in both",
+                   dense,
+                   longest,
+                   {{"chosen", "Lacuna"}, {"hash tables", hash_tables}}},
+                  problems, small, out["accumulators"]);
+  print_slowdowns({"Figure 13, lanes per row of B; heavy rows as always",
+                   "dynamic up to 8 x of 32 fixed, least around 300 entries per row of C",
+                   mean,
+                   {{"chosen", "Lacuna"}, {"32 lanes", lanes_32}}},
+                  problems, small, out["lanes"]);
   print_slowdowns(
-      "Figure 13: lanes per row of B, of rows that are not heavy, time over the fastest",
-      "dynamic up to 8 x of 32 fixed, least around 300 entries per row of C", problems,
-      {{"chosen", "Lacuna"}, {"32 lanes", lanes_32}}, out["lanes"]);
-  print_slowdowns(
-      "Figure 14: tables of every class of size, or of two (more only where counting needs 2048 "
-      "keys and more), time over the fastest",
-      "automatic within 2 % of the best on average, twice as fast on small matrices", problems,
-      {{"chosen", "Lacuna"}, {"every class", every_class}, {"two classes", two_classes}},
-      out["balancing"]);
+      {"Figure 14, tables of every class of size, or two (never one, as the paper's)",
+       "automatic within 2 % of the best on average, twice as fast on small matrices",
+       products,
+       {{"chosen", "Lacuna"}, {"every class", every_class}, {"two classes", two_classes}}},
+      problems, small, out["balancing"]);
+}
+
+/// Those of a group, in both precisions there are.
+members in_group(const std::vector<measured_problem>& problems, const std::string& group) {
+  members result;
+  for (const auto& p : problems)
+    if (group_of(p) == group) result.push_back(&p);
+  return result;
 }
 
 } // namespace
 
-void print(const std::vector<measured_problem>& problems, const std::vector<stages>& timed,
-           bool device, json& out) {
+std::vector<matrix_source> small_products() {
+  return {{"poisson2d:n=6"}, {"poisson2d:n=24"},   {"poisson2d:n=80"},    {"poisson2d:n=250"},
+          {"rgg:scale=6"},   {"rgg:scale=9"},      {"rgg:scale=12"},      {"rmat:scale=5"},
+          {"rmat:scale=8"},  {"uniform:rows=100"}, {"uniform:rows=1000"}, {"uniform:rows=10000"}};
+}
+
+void print(const std::vector<measured_problem>& problems, const findings& results, json& out) {
   const bool has_times =
-      std::ranges::any_of(timed, [](const stages& s) { return s.report.seconds() > 0; });
+      std::ranges::any_of(results.timed, [](const stages& s) { return s.report.seconds() > 0; });
   out["paper"] = json::array();
   for (const auto& group : groups_of(problems)) {
-    members in_group;
-    for (const auto& p : problems)
-      if (group_of(p) == group) in_group.push_back(&p);
+    const members large = in_group(problems, group), small = in_group(results.small, group);
+    members all = large;
+    all.insert(all.end(), small.begin(), small.end());
     app::print("\nBeside the paper, {}\n", group);
     json figures = {{"group", group},
                     {"statistics", json::array()},
                     {"contestants", json::array()},
+                    {"thresholds", json::object()},
                     {"memory", json::array()},
                     {"stages", json::array()}};
-    print_statistics(in_group, figures["statistics"]);
-    print_standings(in_group, figures["contestants"]);
-    print_memory(in_group, figures["memory"]);
-    if (has_times) print_stages(timed, group, figures["stages"]);
-    if (device) print_choices(in_group, figures);
+    print_thresholds(results.thresholds, results.origin, results.rows, group,
+                     figures["thresholds"]);
+    print_statistics(large, figures["statistics"]);
+    print_standings(large, figures["contestants"]);
+    print_trends(all, figures);
+    print_memory(large, figures["memory"]);
+    if (has_times) print_stages(results.timed, group, results.device, figures["stages"]);
+    print_choices(large, small, results, figures);
     out["paper"].push_back(figures);
   }
   if (!has_times) app::print("\n  Figure 11, the stages, is a device's alone.\n");
-  if (!device)
-    app::print("  Figures 12 to 14, accumulators, lanes and balancing, are a device's alone.\n");
 }
 
 } // namespace lacuna::bench::paper_001

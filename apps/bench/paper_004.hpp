@@ -2,6 +2,7 @@
 // gives: orders and k, sizes of super-rows, pre-processing, threads.
 #pragma once
 
+#include "bench/peers/peers.hpp"
 #include "bench/reordered.hpp"
 #include "bench/suite.hpp"
 #include "plan/formats/csr_k.hpp"
@@ -10,14 +11,20 @@ namespace lacuna::bench {
 
 namespace paper_004 {
 
-inline constexpr const char *csr = "csr", *k2 = "csr_k 2", *k3 = "csr_k 3", *csr_rcm = "csr, RCM",
-                            *k2_rcm = "csr_k 2, RCM", *k2_band = "csr_k 2, Band-k",
-                            *k3_band = "csr_k 3, Band-k";
+/// In the matrix's own order; names with an order have it behind a comma (in_rcm, in_band).
+inline constexpr const char *csr = "csr", *k2 = "csr_k 2", *k3 = "csr_k 3";
+inline constexpr const char *in_rcm = ", RCM", *in_band = ", Band-k";
+/// The paper's own sizes in Band-k's order: 96 rows on a host; on a device those of its model of
+/// Ampere, which is then multiplied by blocks of its four shapes, as all groups of an ordering are.
+inline constexpr const char* by_paper = "csr_k, paper's";
 
-/// Seconds of what was done once for a matrix. 0: not done here.
+/// The k that stands for CSR-k where this runs.
+template <space S> constexpr int main_k = S == space::host ? 2 : 3;
+
+/// Seconds of what was done once for a matrix, orderings on the host. 0: not done here.
 struct costs {
   std::string matrix, values;
-  double rcm = 0, band_k = 0, permute = 0, convert_2 = 0, convert_3 = 0;
+  double rcm = 0, band_2 = 0, band_3 = 0, permute = 0, convert_2 = 0, convert_3 = 0;
   double csr_product = 0; ///< their unit in the table
 };
 /// GFLOP/s with super-rows of each size, beside the model's and the paper's constant.
@@ -26,10 +33,10 @@ struct sweep {
   csr_k_sizes model;
   std::vector<csr_k_sizes> grid;
 };
-/// GFLOP/s with 1 to all threads.
+/// All lines that have an order, with so many threads.
 struct scaling {
-  std::vector<int> threads;
-  std::vector<measured_problem> m;
+  int threads;
+  measured_problem m;
 };
 struct findings {
   std::vector<costs> cost;
@@ -60,51 +67,102 @@ contestant<T, S> csr_k_contestant(const std::string& name, role plays, const con
       });
 }
 
+template <class T, space S> double mean_length(const stage<T, S>& on) {
+  return static_cast<double>(on.facts().nnz) /
+         static_cast<double>(std::max<std::int64_t>(on.facts().rows, 1));
+}
 template <class T, space S>
 csr_k_sizes model_sizes(const stage<T, S>& on, int k, const context<S>& ctx) {
-  const auto rows = static_cast<double>(std::max<std::int64_t>(on.facts().rows, 1));
-  return choose_csr_k_sizes(static_cast<double>(on.facts().nnz) / rows, k,
-                            planning::csr_k_format::model_of(machine_of(ctx)));
+  return choose_csr_k_sizes(mean_length(on), k, planning::csr_k_format::model_of(machine_of(ctx)));
 }
 
-/// The host's lines in RCM's and Band-k's order, our own and the peers'.
-template <class T>
-void add_reordered(const host_context& ctx, const stage<T, space::host>& on,
-                   const std::vector<contestant<T, space::host>>& peers, costs& cost,
-                   std::vector<contestant<T, space::host>>& result) {
-  using made = contestant<T, space::host>;
-  const auto a = on.matrix();
-  const auto rcm = put_in_order<T>(ctx, a, [&] {
-    return band_ordering<index_t>{reverse_cuthill_mckee(ctx, a), {}};
+/// The sizes that the paper's section 4 gives.
+template <space S> csr_k_sizes paper_sizes(double mean_row_length) {
+  if (S == space::host) return {96, 0};
+  return choose_csr_k_sizes(mean_row_length, 3, csr_k_model::ampere());
+}
+
+/// A square matrix in every order that a line needs.
+template <class T, space S> struct orders {
+  using ordered = std::shared_ptr<const ordered_matrix<T, S>>;
+  ordered rcm, band_2, band_3, paper;
+  [[nodiscard]] const ordered& band() const { return main_k<S> == 2 ? band_2 : band_3; }
+};
+
+template <class T, space S>
+orders<T, S> find_orders(const context<S>& ctx, const host_context& host, const stage<T, S>& on) {
+  const auto& a = on.on_host();
+  const auto band = [&](const csr_k_sizes& sizes) {
+    std::vector<std::int64_t> levels = {sizes.super_row};
+    if (sizes.super_super_row > 0) levels.push_back(sizes.super_super_row);
+    return put_in_order<T, S>(ctx, host, a, [&] { return band_k(host, a, levels); });
+  };
+  const csr_k_sizes two = model_sizes(on, 2, ctx), three = model_sizes(on, 3, ctx),
+                    paper = paper_sizes<S>(mean_length(on));
+  orders<T, S> all;
+  all.rcm = put_in_order<T, S>(ctx, host, a, [&] {
+    return band_ordering<index_t>{reverse_cuthill_mckee(host, a), {}};
   });
-  const auto plain =
-      csr_contestant<T, space::host>(csr, role::lacuna_too, {suite::spmv}, ctx, false);
-  const csr_k_sizes two = model_sizes(on, 2, ctx), three = model_sizes(on, 3, ctx);
-  const auto add = [&](const char* name, const auto& order, const made& inner) {
-    result.push_back(reordered<T>(name, role::lacuna_too, ctx, order, inner));
+  all.band_2 = band(two);
+  all.band_3 = band(three);
+  all.paper = paper == two ? all.band_2 : paper == three ? all.band_3 : band(paper);
+  return all;
+}
+
+/// CSR-k with the groups of the order, wherever it runs.
+template <class T, space S>
+contestant<T, S> banded(const std::string& name, const context<S>& ctx,
+                        const typename orders<T, S>::ordered& order) {
+  const auto make = [order](const context<S>& c, problem_matrix<T, S> b) {
+    if constexpr (S == space::host) {
+      return to_csr_k(c, b, order->band);
+    } else {
+      const host_context host;
+      return copy_to(c, to_csr_k(host, copy_to(host, b), order->band));
+    }
   };
-  add(csr_rcm, rcm, plain);
-  add(k2_rcm, rcm, csr_k_contestant<T, space::host>(k2, role::lacuna_too, ctx, 2, two));
-  const auto add_band = [&](const char* name, const std::vector<std::int64_t>& sizes) {
-    const auto order = put_in_order<T>(ctx, a, [&] { return band_k(ctx, a, sizes); });
-    add(name, order,
-        format_contestant<T, space::host>(name, role::lacuna_too, ctx,
-                                          [order](const host_context& c, csr_view<const T> b) {
-                                            return to_csr_k(c, b, order->band);
-                                          }));
-    return order->order_seconds;
-  };
-  cost.rcm = rcm->order_seconds;
-  cost.permute = rcm->permute_seconds;
-  cost.band_k = add_band(k2_band, {two.super_row});
-  (void)add_band(k3_band, {three.super_row, three.super_super_row});
-  for (const auto& each : peers)
-    result.push_back(reordered<T>(each.name + ", RCM", role::peer_too, ctx, rcm, each));
+  return reordered<T, S>(name, role::lacuna_too, ctx, order,
+                         format_contestant<T, S>(name, role::lacuna_too, ctx, make));
+}
+
+/// Our lines and every peer's in RCM's and in Band-k's order.
+template <class T, space S>
+std::vector<contestant<T, S>> in_order(const context<S>& ctx, const stage<T, S>& on,
+                                       const orders<T, S>& all,
+                                       const std::vector<contestant<T, S>>& peers) {
+  constexpr int k = main_k<S>;
+  const auto rows =
+      csr_contestant<T, S>(csr, role::lacuna_too, {suite::spmv}, ctx, S == space::device);
+  const std::string name = k == 2 ? k2 : k3;
+  const auto groups =
+      csr_k_contestant<T, S>(name, role::lacuna_too, ctx, k, model_sizes(on, k, ctx));
+  std::vector<contestant<T, S>> lines = {
+      reordered<T, S>(std::string(csr) + in_rcm, role::lacuna_too, ctx, all.rcm, rows),
+      reordered<T, S>(std::string(csr) + in_band, role::lacuna_too, ctx, all.band(), rows),
+      reordered<T, S>(name + in_rcm, role::lacuna_too, ctx, all.rcm, groups),
+      banded<T, S>(std::string(k2) + in_band, ctx, all.band_2),
+      banded<T, S>(std::string(k3) + in_band, ctx, all.band_3),
+      banded<T, S>(by_paper, ctx, all.paper)};
+  for (const auto& each : peers) {
+    lines.push_back(reordered<T, S>(each.name + in_rcm, role::peer_too, ctx, all.rcm, each));
+    lines.push_back(reordered<T, S>(each.name + in_band, role::peer_too, ctx, all.band(), each));
+  }
+  return lines;
+}
+
+/// Those that multiply by one vector.
+template <class T, space S>
+std::vector<contestant<T, S>> spmv_peers(std::vector<contestant<T, S>> all) {
+  std::erase_if(all, [](const auto& each) {
+    return each.plays != role::peer ||
+           std::ranges::find(each.suites, suite::spmv) == each.suites.end();
+  });
+  return all;
 }
 
 template <class T, space S>
 sweep sweep_sizes(const context<S>& ctx, const settings& s, const stage<T, S>& on) {
-  const int k = S == space::host ? 2 : 3;
+  const int k = main_k<S>;
   sweep result{{}, model_sizes(on, k, ctx), grid_for(k, s.full)};
   const auto entry = [&](const std::string& name, int levels, csr_k_sizes sizes) {
     return csr_k_contestant<T, S>(name, role::lacuna_too, ctx, levels, sizes);
@@ -115,23 +173,28 @@ sweep sweep_sizes(const context<S>& ctx, const settings& s, const stage<T, S>& o
   return result;
 }
 
+/// Figure 5: the lines in order with 1, 2, 4, … threads, fewer than all.
 template <class T>
-scaling sweep_threads(const rig<space::host>& r, const settings& s, const host_context& host,
-                      const stage<T, space::host>& on) {
-  scaling result;
-  for (int threads = 1; threads < r.ctx.threads(); threads *= 2) result.threads.push_back(threads);
-  result.threads.push_back(r.ctx.threads());
-  for (const int threads : result.threads) {
-    rig<space::host> fewer = r;
+void sweep_threads(const rig<space::host>& r, const settings& s, const host_context& host,
+                   const stage<T, space::host>& on, const orders<T, space::host>& all,
+                   std::vector<scaling>& to) {
+  if (r.ctx.threads() == 1) return;
+  const auto peers_with = [&](int threads) {
+    peer_lists<space::host> list;
+    if constexpr (std::is_same_v<T, double>)
+      list.f64 = host_peers<T>({threads, s.mkl, s.what});
+    else
+      list.f32 = host_peers<T>({threads, s.mkl, s.what});
+    return spmv_peers(list.template contestants<T>());
+  };
+  for (int threads = 1; threads < r.ctx.threads(); threads *= 2) {
+    rig<space::host> fewer = r.briefly();
     fewer.ctx = host_context({threads});
     const stage<T, space::host> same(fewer, host, {on.facts().matrix}, on.on_host());
-    const csr_k_sizes sizes = model_sizes(on, 2, fewer.ctx);
-    result.m.push_back(same.measure(
-        {}, s.seed,
-        {csr_contestant<T, space::host>(csr, role::lacuna_too, {suite::spmv}, fewer.ctx, false),
-         csr_k_contestant<T, space::host>(k2, role::lacuna_too, fewer.ctx, 2, sizes)}));
+    to.push_back(
+        {threads, same.measure({}, s.seed, in_order(fewer.ctx, same, all, peers_with(threads)))});
   }
-  return result;
+  (void)peers_with(r.ctx.threads()); // how many they use is kept for the whole process
 }
 
 } // namespace paper_004
@@ -144,10 +207,9 @@ void run_paper_004(const rig<S>& r, const host_context& host, const settings& s,
   constexpr bool device = S == space::device;
   findings results;
   for_each_matrix(r, host, s, sources, out, [&]<class T>(const stage<T, S>& on) {
-    auto others = peers.template contestants<T>();
-    std::erase_if(others, [](const auto& each) { return each.plays != role::peer; });
+    const auto others = spmv_peers(peers.template contestants<T>());
     const auto entry = [&](const char* name, int k) {
-      const role plays = k == (device ? 3 : 2) ? role::lacuna : role::lacuna_too;
+      const role plays = k == main_k<S> ? role::lacuna : role::lacuna_too;
       return csr_k_contestant<T, S>(name, plays, r.ctx, k, model_sizes(on, k, r.ctx));
     };
     std::vector<contestant<T, S>> all = {
@@ -155,22 +217,34 @@ void run_paper_004(const rig<S>& r, const host_context& host, const settings& s,
         entry(k3, 3)};
     all.insert(all.end(), others.begin(), others.end());
     costs cost{on.facts().matrix, on.facts().values};
-    if constexpr (!device)
-      if (on.facts().rows == on.facts().cols) add_reordered<T>(r.ctx, on, others, cost, all);
+    const bool square = on.facts().rows == on.facts().cols;
+    orders<T, S> ordered;
+    if (square) {
+      out.progress(on.facts().matrix + ": orderings …");
+      ordered = find_orders(r.ctx, host, on);
+      cost.rcm = ordered.rcm->order_seconds;
+      cost.permute = ordered.rcm->permute_seconds;
+      cost.band_2 = ordered.band_2->order_seconds;
+      cost.band_3 = ordered.band_3->order_seconds;
+      for (auto& each : in_order(r.ctx, on, ordered, others)) all.push_back(std::move(each));
+      out.progress(on.facts().matrix + ": " + std::to_string(all.size()) + " lines …");
+    }
     const measured_problem m = on.measure({}, s.seed, all);
     if (const result* rows = m.find(csr)) cost.csr_product = rows->seconds;
     if (const result* two = m.find(k2)) cost.convert_2 = two->prepare_seconds;
     if (const result* three = m.find(k3)) cost.convert_3 = three->prepare_seconds;
     results.cost.push_back(cost);
     out.add(m);
+    if constexpr (!device)
+      if (square) {
+        out.progress(m.matrix + ": fewer threads …");
+        sweep_threads<T>(r, s, host, on, ordered, results.scalings);
+        results.scalings.push_back({r.ctx.threads(), m});
+      }
     if (!results.wants(m)) return;
     out.progress(m.matrix + ": sizes of super-rows …");
     results.sweeps.push_back(sweep_sizes<T, S>(r.ctx, s, on));
     out.judge(results.sweeps.back().m);
-    if constexpr (!device) {
-      out.progress(m.matrix + ": threads …");
-      results.scalings.push_back(sweep_threads<T>(r, s, host, on));
-    }
   });
   paper_004::print(out.problems(), results, device, out.figures());
 }

@@ -143,7 +143,8 @@ void report::skip(const std::string& matrix, const std::string& why) {
 }
 
 void report::judge(const measured_problem& p) {
-  if (p.limits.front().best_bytes_per_second > 1.25 * p.limits.front().bytes_per_second)
+  if (!p.limits.empty() &&
+      p.limits.front().best_bytes_per_second > 1.25 * p.limits.front().bytes_per_second)
     busy_ = true;
   for (const auto& r : p.results)
     if (!r.trouble.empty() && !is_peer(r.plays)) all_right_ = false;

@@ -22,7 +22,7 @@ struct settings {
   std::string real;                  ///< a folder of files beside them; empty: none
   std::int64_t real_least = 100000;  ///< entries that a file of the folder has at least
   bool every_format = false;         ///< spmv, spmv-t: each candidate of the planner on its own
-  bool full = false;                 ///< paper:004: all sizes that the paper tried
+  bool full = false;                 ///< paper:003, paper:004: all values that the papers tried
   size_class size = size_class::automatic;
   int repeat = 0; ///< 0: the engine's default
   std::vector<std::int64_t> columns = {8, 32};

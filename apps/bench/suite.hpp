@@ -34,6 +34,15 @@ template <space S> struct rig {
   std::vector<probe> probes;             ///< the first is the limit
   /// Rounds end after so long, three at least being done.
   double most_seconds = std::numeric_limits<double>::infinity();
+
+  /// For the many short contests of a sweep, whose lines are compared with each other alone: a few
+  /// rounds, and no limit is measured.
+  [[nodiscard]] rig briefly() const {
+    rig brief = *this;
+    brief.repeat = std::min(repeat, 5);
+    brief.probes.clear();
+    return brief;
+  }
 };
 
 /// Peers of both precisions.
@@ -233,6 +242,17 @@ private:
   measured_problem facts_;
 };
 
+/// Hands the matrix to `run` as a stage, in the precisions asked for.
+template <space S, class Run>
+void on_stages(const rig<S>& r, const host_context& host, const settings& s,
+               const matrix_source& source, const csr<double>& a, Run& run) {
+  if (s.values != precision::f32) run(stage<double, S>(r, host, source, a));
+  if (s.values != precision::f64) {
+    const auto a_float = detail::as_precision<float>(host, a);
+    run(stage<float, S>(r, host, source, a_float));
+  }
+}
+
 /// Loads the matrices one after another and hands each to `run` as a stage, in the precisions asked
 /// for. What --real found and cannot be used is left out by name.
 template <space S, class Run>
@@ -254,11 +274,7 @@ void for_each_matrix(const rig<S>& r, const host_context& host, const settings& 
       out.skip(source.name, {});
       continue;
     }
-    if (s.values != precision::f32) run(stage<double, S>(r, host, source, a));
-    if (s.values != precision::f64) {
-      const auto a_float = detail::as_precision<float>(host, a);
-      run(stage<float, S>(r, host, source, a_float));
-    }
+    on_stages(r, host, s, source, a, run);
   }
 }
 

@@ -73,8 +73,8 @@ TEST_F(Bench, SumsTransposesAndProducts) {
 }
 
 TEST_F(Bench, PlainTerminalsGetAscii) {
-  for (const std::string suite :
-       {"spmv", "transpose", "spgemm", "update", "cg", "paper:000", "paper:001", "paper:003"}) {
+  for (const std::string suite : {"spmv", "transpose", "spgemm", "update", "cg", "paper:000",
+                                  "paper:001", "paper:002", "paper:003"}) {
     run_settings s;
     s.program = LACUNA_BENCH_PROGRAM;
     s.environment = {"LC_ALL=C"};
@@ -111,6 +111,26 @@ TEST_F(Bench, Paper001) {
   EXPECT_EQ(ours["failed"], 0);
   EXPECT_GE(ours["slowdown"], 1);
   EXPECT_GE(paper["memory"][0]["peak_ratio"]["Lacuna"], 1);
+  EXPECT_EQ(paper["thresholds"]["thresholds"]["merged_entries"], 10);
+  const auto& decided = paper["thresholds"]["decided"];
+  ASSERT_EQ(decided.size(), 2u);
+  EXPECT_FALSE(decided[0]["symbolic"]["paper_balances"]) << "all rows of a stencil are alike";
+  EXPECT_NEAR(decided[0]["symbolic"]["longest_over_mean"], 25 * 3600 / 87848.0, 1e-9);
+  EXPECT_EQ(paper["figure_6"][0]["least_products"], 10000);
+  EXPECT_EQ(paper["figure_7"].size(), 8u);
+  ASSERT_EQ(paper["figure_15"].size(), 2u);
+  EXPECT_LT(paper["figure_15"][0]["products"], paper["figure_15"][1]["products"]);
+  EXPECT_GE(paper["accumulators"][0]["slowdown"]["chosen"], 1);
+}
+
+TEST_F(Bench, HeadingsOfPaper001) {
+  const auto r = bench({"paper:001", "--matrices", "poisson2d:n=9"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  for (const char* heading : {"Table 2", "Table 3", "Table 4", "Figure 6", "Figure 7", "Figure 15",
+                              "Figure 10", "Figure 11", "Figure 12"})
+    EXPECT_EQ(r.out.find(heading) == std::string::npos, std::string(heading) == "Figure 7")
+        << heading << ": of more than 15000 products alone is figure 7\n"
+        << r.out;
 }
 
 TEST_F(Bench, SpmvOfEveryFormat) {
@@ -214,17 +234,63 @@ TEST_F(Bench, ConjugateGradients) {
   const auto& cg = all["cg"][0];
   EXPECT_GT(cg["rates"]["Lacuna"]["iterations_per_s"], 0);
   EXPECT_GT(cg["solutions"][0]["iterations"], 10);
-  EXPECT_EQ(cg["solutions"][0]["right"], true);
+  for (const auto& solution : cg["solutions"]) EXPECT_EQ(solution["right"], true) << solution;
+  EXPECT_EQ(cg["solutions"][1]["preconditioner"], "incomplete Cholesky");
+  EXPECT_LT(cg["solutions"][1]["iterations"], cg["solutions"][0]["iterations"]);
+}
+
+TEST_F(Bench, Paper002) {
+  const auto all = figures({"paper:002", "--precision", "both", "--matrices",
+                            "fem3d:n=4,dof=3,lp:rows=9,cols=40,per_col=3"});
+  ASSERT_EQ(all["results"].size(), 4u);
+  ASSERT_EQ(all["paper"].size(), 2u) << "both precisions";
+  for (const auto& paper : all["paper"]) {
+    for (const char* key : {"bytes_of_csr", "bytes_of_coo", "over_csr", "over_transposed_copy",
+                            "add_over_csr", "add_itself_over_csr", "add_over_converted_csr",
+                            "product_over_csr", "conversion_products"})
+      EXPECT_GT(paper[key], 0) << key;
+    for (const std::string operation :
+         {"y = A x", "y = Aᵀ x", "A + A", "A + Aᵀ", "A + Aᵀ, transposed before", "A A"})
+      EXPECT_TRUE(std::ranges::any_of(paper["times"], [&](const auto& row) {
+        return row["operation"] == operation && row["name"] == "block_tree" && row["mean_ms"] > 0;
+      })) << operation;
+  }
 }
 
 TEST_F(Bench, Paper003) {
   const auto all = figures({"paper:003", "--matrices", "circuit:n=500,dense:n=40,m=40"});
   ASSERT_EQ(all["results"].size(), 2u);
-  const auto& ways = all["paper"][0]["ways"];
+  const auto& paper = all["paper"][0];
   for (const char* name : {"ell_csr, paper's", "ell_csr, paper's, packed", "ell_csr, planned"})
     for (const char* key :
          {"mean_gain_percent", "mean_conversion_products", "mean_storage_percent"})
-      EXPECT_TRUE(named(ways, name).contains(key)) << name << " " << key;
+      EXPECT_TRUE(named(paper["ways"], name).contains(key)) << name << " " << key;
+  const auto& bytes = paper["bytes_per_operation"];
+  EXPECT_EQ(bytes[0]["mean"], 12) << "COO, as the paper's Table I has it";
+  EXPECT_EQ(bytes[1]["paper"], 10);
+  EXPECT_GT(bytes[1]["least"], 10) << "a CSR has row pointers, too";
+  ASSERT_EQ(paper["sweeps"].size(), 2u);
+  const auto& rule = paper["sweeps"][1]["rule"];
+  EXPECT_EQ(rule["T"], 64) << "the multiple of 32 above 40";
+  EXPECT_EQ(rule["M"], 32);
+  EXPECT_EQ(rule["L"], 1024);
+  for (const char* axis : {"T", "M", "L"})
+    EXPECT_GE(paper["sweeps"][0][axis].size(), 5u) << axis << ": four values and the rule";
+  EXPECT_EQ(paper["sweep_means"].size(), 16u);
+}
+
+TEST_F(Bench, AllOfPaper003) {
+  const auto r = bench({"paper:003", "--full", "--size", "small", "--matrices", "poisson2d:n=9",
+                        "--json", "figures.json"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  for (const char* heading :
+       {"Table I:", "Figure 2:", "Figures 4 to 7:", "T, M and L", "Figure 8:"})
+    EXPECT_NE(r.out.find(heading), std::string::npos) << heading << r.out;
+  const auto all = nlohmann::json::parse(read("figures.json"));
+  const auto& paper = all["paper"][0];
+  EXPECT_EQ(paper["sweep_means"].size(), 16u + 20u + 8u) << "what the paper tried";
+  ASSERT_EQ(paper["figure_2"].size(), 9u);
+  for (const auto& each : paper["figure_2"]) EXPECT_GT(each["ours_gflops"], 0);
 }
 
 TEST_F(Bench, Paper004) {
@@ -232,10 +298,18 @@ TEST_F(Bench, Paper004) {
                             "poisson2d:n=20,circuit:n=900,lp:rows=9,cols=40,per_col=3"});
   ASSERT_EQ(all["results"].size(), 3u);
   const auto& square = all["results"][0]["contestants"];
-  for (const char* name : {"csr", "csr_k 2", "csr_k 3", "csr, RCM", "csr_k 2, RCM",
-                           "csr_k 2, Band-k", "csr_k 3, Band-k"})
+  for (const char* name : {"csr", "csr_k 2", "csr_k 3", "csr, RCM", "csr, Band-k", "csr_k 2, RCM",
+                           "csr_k 2, Band-k", "csr_k 3, Band-k", "csr_k, paper's"})
     EXPECT_GT(named(square, name)["seconds"], 0) << name;
+  for (const auto& c : square) {
+    EXPECT_FALSE(c.contains("trouble")) << c.dump();
+    const std::string name = c["name"];
+    if (!c["peer"] || name.find(',') != std::string::npos) continue;
+    for (const char* order : {", RCM", ", Band-k"})
+      EXPECT_GT(named(square, name + order)["seconds"], 0) << name << order;
+  }
   const auto& paper = all["paper"];
+  EXPECT_GT(named(paper["classes"][0]["lines"], "csr_k, paper's")["irregular_count"], 0);
   EXPECT_TRUE(paper["classes"][0].contains("regular"));
   EXPECT_EQ(paper["costs"].size(), 3u);
   EXPECT_GT(paper["costs"][0]["band_k_seconds"], 0);
@@ -243,7 +317,26 @@ TEST_F(Bench, Paper004) {
   ASSERT_EQ(paper["sweeps"].size(), 2u) << "one regular, one not";
   EXPECT_EQ(paper["sweeps"][0]["grid"].size(), 18u);
   EXPECT_TRUE(paper["sweeps"][0].contains("model"));
-  EXPECT_EQ(paper["scaling"].size(), 2u);
+  EXPECT_EQ(paper["scaling"].size(), 0u) << "of one thread alone there is nothing to tell";
+}
+
+TEST_F(Bench, ThreadsOfPaper004) {
+  run_settings s;
+  s.program = LACUNA_BENCH_PROGRAM;
+  const auto r = run({"paper:004", "--matrices", "poisson2d:n=9", "--device", "host", "--threads",
+                      "2", "--repeat", "1", "--json", "figures.json"},
+                     s);
+  EXPECT_EQ(r.code, 0) << r.err;
+  for (const char* heading : {"Figure 6: GFLOP/s", "dashed lines", "Pre-processing", "Figure 5"})
+    EXPECT_NE(r.out.find(heading), std::string::npos) << heading << r.out;
+  const auto all = nlohmann::json::parse(read("figures.json"));
+  std::vector<int> threads;
+  for (const auto& each : all["paper"]["scaling"])
+    if (each["name"] == "csr_k 2, Band-k") {
+      EXPECT_GT(each["speedup"], 0);
+      threads.push_back(each["threads"]);
+    }
+  EXPECT_EQ(threads, (std::vector<int>{1, 2}));
 }
 
 } // namespace

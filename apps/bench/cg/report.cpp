@@ -23,9 +23,10 @@ void print_cg(const measured_problem& p, const std::vector<cg_solution>& solutio
     app::print("\n");
   }
   for (const cg_solution& s : solutions) {
-    app::print("  {:<26} to {:.0e} with jacobi: {} iterations, {}{}\n", s.name, tolerance,
+    app::print("  {:<26} to {:.0e} with {}: {} iterations, {}{}\n", s.name, tolerance, s.with,
                s.iterations, app::human_seconds(s.seconds), s.right ? "" : " WRONG");
     figures["solutions"].push_back({{"name", s.name},
+                                    {"preconditioner", s.with},
                                     {"iterations", s.iterations},
                                     {"seconds", s.seconds},
                                     {"right", s.right}});

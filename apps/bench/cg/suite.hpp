@@ -15,7 +15,7 @@ namespace lacuna::bench {
 
 /// Time to a solution, beside the iteration rate.
 struct cg_solution {
-  std::string name;
+  std::string name, with; ///< preconditioner
   std::int64_t iterations = 0;
   double seconds = 0;
   bool right = false;
@@ -31,14 +31,15 @@ public:
       : ctx_(ctx), a_(a), keeps_(std::move(keeps)), op_(std::move(op)), format_(std::move(format)),
         bytes_(bytes) {}
   cg_outcome run(vector_view<const T, S> b, vector_view<T, S> x, double tolerance,
-                 std::int64_t most, bool jacobi) override {
+                 std::int64_t most, cg_preconditioner with) override {
     fill(ctx_, 0, x);
     const stopping_rule stop{.relative = tolerance, .iterations = most, .stagnation = most + 1};
-    if (jacobi) { // with its set-up, as a user would
+    if (with != cg_preconditioner::none) { // with its set-up, as a user would
+      const char* const name = with == cg_preconditioner::jacobi ? "jacobi" : "ic0";
       const auto r =
           solve(ctx_, a_, b, x,
                 solve_options<T, S>{
-                    .stop = stop, .method = "cg", .preconditioner = "jacobi", .throws = false});
+                    .stop = stop, .method = "cg", .preconditioner = name, .throws = false});
       return {r.iterations, r.converged};
     }
     const auto r = cg(ctx_, op_, b, x, krylov_options<T, S>{.stop = stop});
@@ -178,16 +179,23 @@ void measure_cg(const rig<S>& r, const stage<T, S>& on, const settings& s,
       line.prepare_seconds = watch.seconds();
       line.format_bytes = entrant->format_bytes();
       line.chose = {entrant->format(), {}};
-      (void)entrant->run(b, x, 0, 3, false); // kernels are loaded, graphs recorded
-      if (c.solves) {
+      (void)entrant->run(b, x, 0, 3, cg_preconditioner::none); // kernels loaded, graphs recorded
+      const auto solve_with = [&](cg_preconditioner with, const char* name) {
         const app::stopwatch solving;
-        const cg_outcome o = entrant->run(b, x, tolerance, 20000, true);
+        const cg_outcome o = entrant->run(b, x, tolerance, 20000, with);
         r.ctx.synchronize();
         const double seconds = solving.seconds();
         const double left = detail::plain_residual_of<T>(on.on_host(), b_host, copy_to(host, x));
-        solutions.push_back({c.name, o.iterations, seconds, o.converged && left <= 2 * tolerance});
+        solutions.push_back(
+            {c.name, name, o.iterations, seconds, o.converged && left <= 2 * tolerance});
         if (!solutions.back().right)
-          line.trouble = fmt::format("residual {:.1e} after {} iterations", left, o.iterations);
+          line.trouble =
+              fmt::format("{}: residual {:.1e} after {} iterations", name, left, o.iterations);
+      };
+      if (c.solves) {
+        solve_with(cg_preconditioner::jacobi, "Jacobi");
+        if constexpr (S == space::host)
+          solve_with(cg_preconditioner::cholesky, "incomplete Cholesky");
       }
       if (line.trouble.empty()) entrants.back() = std::move(entrant);
     } catch (const std::exception& e) {
@@ -203,11 +211,11 @@ void measure_cg(const rig<S>& r, const stage<T, S>& on, const settings& s,
       if (!entrants[i]) continue;
       // The difference of many and few: what a solve costs once is not an iteration's.
       const app::stopwatch few;
-      (void)entrants[i]->run(b, x, 0, 5, false);
+      (void)entrants[i]->run(b, x, 0, 5, cg_preconditioner::none);
       r.ctx.synchronize();
       const double once = few.seconds();
       const app::stopwatch many;
-      const cg_outcome o = entrants[i]->run(b, x, 0, 5 + cg_iterations, false);
+      const cg_outcome o = entrants[i]->run(b, x, 0, 5 + cg_iterations, cg_preconditioner::none);
       r.ctx.synchronize();
       const double count = static_cast<double>(std::max<std::int64_t>(o.iterations - 5, 1));
       seconds[i].push_back(std::max(many.seconds() - once, 1e-9) / count);

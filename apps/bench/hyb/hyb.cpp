@@ -16,9 +16,10 @@ std::int64_t choose_hyb_width(std::int64_t rows, const std::vector<std::int64_t>
 }
 
 template <class T>
-hyb<T, space::host> make_hyb(const host_context& ctx, csr_view<const T> a, std::int64_t width) {
+hyb<T, space::host> make_hyb(const host_context& ctx, csr_view<const T> a, std::int64_t width,
+                             std::int64_t most_places) {
   const std::int64_t rows = a.shape().row;
-  const std::int64_t widest = rows == 0 ? 0 : 3 * a.size() / rows;
+  const std::int64_t widest = rows == 0 ? 0 : most_places * a.size() / rows;
   if (width == 0) {
     std::vector<std::int64_t> rows_of_length(static_cast<std::size_t>(widest) + 2);
     for (std::int64_t i = 0; i < rows; ++i)
@@ -74,7 +75,8 @@ void multiply_ell(const host_context& ctx, const hyb<T, space::host>& a, vector_
 }
 
 #define LACUNA_INSTANTIATE(T)                                                                      \
-  template hyb<T, space::host> make_hyb<T>(const host_context&, csr_view<const T>, std::int64_t);  \
+  template hyb<T, space::host> make_hyb<T>(const host_context&, csr_view<const T>, std::int64_t,   \
+                                           std::int64_t);                                          \
   template void multiply_ell<T>(const host_context&, const hyb<T, space::host>&,                   \
                                 vector_view<const T>, vector_view<T>);
 LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)

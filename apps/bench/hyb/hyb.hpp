@@ -29,9 +29,10 @@ template <class T, space S> struct hyb {
   }
 };
 
-/// width: of the ELL part; 0: the rule's. At most 3 places per entry of the matrix.
+/// width: of the ELL part; 0: the rule's. At most so many places per entry of the matrix.
 template <class T>
-hyb<T, space::host> make_hyb(const host_context& ctx, csr_view<const T> a, std::int64_t width = 0);
+hyb<T, space::host> make_hyb(const host_context& ctx, csr_view<const T> a, std::int64_t width = 0,
+                             std::int64_t most_places = 3);
 
 /// y = A x of the ELL part. Queued on a device.
 template <class T>
@@ -43,10 +44,10 @@ void multiply_ell(const device_context& ctx, const hyb<T, space::device>& a,
 
 template <class T, space S>
 hyb<T, S> to_hyb(const context<S>& ctx, csr_view<const T, index_t, offset_t, S> a,
-                 std::int64_t width = 0) {
+                 std::int64_t width = 0, std::int64_t most_places = 3) {
   const host_context host;
   const auto on_host = copy_to(host, a);
-  const hyb<T, space::host> made = make_hyb<T>(host, on_host.view(), width);
+  const hyb<T, space::host> made = make_hyb<T>(host, on_host.view(), width, most_places);
   hyb<T, S> result{made.shape,
                    made.width,
                    made.stride,

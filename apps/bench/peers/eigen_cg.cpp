@@ -20,9 +20,14 @@ public:
     scaled_.compute(a_);
   }
   cg_outcome run(vector_view<const T> b, vector_view<T> x, double tolerance, std::int64_t most,
-                 bool jacobi) override {
-    return jacobi ? run_with(scaled_, b, x, tolerance, most)
-                  : run_with(plain_, b, x, tolerance, most);
+                 cg_preconditioner with) override {
+    if (with == cg_preconditioner::cholesky) {
+      Eigen::ConjugateGradient<matrix, both, Eigen::IncompleteCholesky<T>> factored;
+      factored.compute(a_);
+      return run_with(factored, b, x, tolerance, most);
+    }
+    return with == cg_preconditioner::jacobi ? run_with(scaled_, b, x, tolerance, most)
+                                             : run_with(plain_, b, x, tolerance, most);
   }
   [[nodiscard]] std::string format() const override { return "csr"; }
 

@@ -23,16 +23,16 @@ inline void require(GrB_Info status, const char* call) {
 }
 
 struct session {
-  explicit session(int threads) {
-    require(GrB_init(GrB_NONBLOCKING), "GrB_init");
-    require(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, threads), "GxB_Global_Option_set");
-  }
+  session() { require(GrB_init(GrB_NONBLOCKING), "GrB_init"); }
   session(const session&) = delete;
   session& operator=(const session&) = delete;
   ~session() { GrB_finalize(); }
 };
-/// GraphBLAS is initialised once per process, for both precisions.
-inline void join_session(int threads) { static const session one(threads); }
+/// GraphBLAS is initialised once per process, for both precisions; the last caller's threads count.
+inline void join_session(int threads) {
+  static const session one;
+  require(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, threads), "GxB_Global_Option_set");
+}
 
 struct release {
   void operator()(GrB_Matrix a) const { GrB_Matrix_free(&a); }

@@ -15,17 +15,17 @@ void require(rsb_err_t status, const char* call) {
 }
 
 struct session {
-  explicit session(int threads) {
-    require(rsb_lib_init(RSB_NULL_INIT_OPTIONS), "rsb_lib_init");
-    const rsb_int_t count = threads;
-    require(rsb_lib_set_opt(RSB_IO_WANT_EXECUTING_THREADS, &count), "rsb_lib_set_opt");
-  }
+  session() { require(rsb_lib_init(RSB_NULL_INIT_OPTIONS), "rsb_lib_init"); }
   session(const session&) = delete;
   session& operator=(const session&) = delete;
   ~session() { rsb_lib_exit(RSB_NULL_EXIT_OPTIONS); }
 };
-/// librsb is initialised once per process, for both precisions.
-void join_session(int threads) { static const session one(threads); }
+/// librsb is initialised once per process, for both precisions; the last caller's threads count.
+void join_session(int threads) {
+  static const session one;
+  const rsb_int_t count = threads;
+  require(rsb_lib_set_opt(RSB_IO_WANT_EXECUTING_THREADS, &count), "rsb_lib_set_opt");
+}
 
 template <class T> class librsb_product : public prepared {
 public:

@@ -227,14 +227,15 @@ loaded load(const peer_settings& settings) {
       has_openmp && std::filesystem::exists(file.parent_path() / ("libmkl_gnu_thread" + suffix));
   lib.symbol<int(int)>("MKL_Set_Interface_Layer")(interface_lp64);
   lib.symbol<int(int)>("MKL_Set_Threading_Layer")(threaded ? threading_gnu : threading_sequential);
-  lib.symbol<void(int)>("MKL_Set_Num_Threads")(settings.threads);
   return {lib, version_of(lib) + ", " + lib.path() +
                    (threaded ? "" : ", ON ONE THREAD (libmkl_gnu_thread or libgomp is missing)")};
 }
 
-/// One process, one MKL, for both precisions.
+/// One process, one MKL, for both precisions; the last caller's threads count.
 const loaded& library(const peer_settings& settings) {
   static const loaded mkl_library = load(settings);
+  if (mkl_library.library)
+    mkl_library.library.symbol<void(int)>("MKL_Set_Num_Threads")(settings.threads);
   return mkl_library;
 }
 
