@@ -155,7 +155,8 @@ __global__ void __launch_bounds__(1024)
             if (lane == 0) atomicAdd(&set, mine);
             mine = 0;
           }
-          return *static_cast<volatile unsigned*>(&set) == width;
+          // Other warps add to it meanwhile, and all lanes must go the same way.
+          return __any_sync(whole_warp, *static_cast<volatile unsigned*>(&set) == width) != 0;
         });
     __syncthreads();
     total += set;
