@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 
 #include "bench/matrix_suite.hpp"
 #include <lacuna/plan/machine.hpp>
@@ -70,6 +71,7 @@ template <class T> std::vector<contestant<T, space::device>> variants(const devi
   };
   const auto no_merging = [](spgemm_thresholds& t) {
     t.merged_products = t.merged_products_of_few = 0;
+    t.twin_products = std::numeric_limits<std::int64_t>::max();
   };
   add(hash_tables, [&](spgemm_thresholds& t) {
     no_merging(t);

@@ -15,6 +15,7 @@
 #include "gpu/parts/scan.cuh"
 #include "gpu/spgemm_expand.cuh"
 #include "gpu/spgemm_split.cuh"
+#include "gpu/spgemm_twins.cuh"
 #include "op/spgemm_segments.hpp"
 
 namespace lacuna::detail::gpu {
@@ -179,6 +180,23 @@ multiply_to_segments(const device_context& ctx, T alpha, device_csr<T, I, O> a,
   return c;
 }
 
+/// C by groups of rows, which are found and counted.
+template <class OC, class T, class I, class O>
+csr<T, I, OC, space::device> fill_twins(const device_context& ctx, const spgemm_factors<I, O>& f,
+                                        const spgemm_values<T>& v, std::int64_t a_entries,
+                                        index<I> shape, twin_product<T, I, O>& twins,
+                                        const spgemm_options& options, stage_clock& clock) {
+  require_fits<OC>(twins.entries());
+  require_within(options, "C takes ", result_bytes<T, I, OC>(f.rows, twins.entries()));
+  csr<T, I, OC, space::device> c(ctx, shape, static_cast<OC>(twins.entries()), {true, true});
+  exclusive_sums(ctx, f.rows, twins.sizes(), c.rowptr().data());
+  clock.lap(&spgemm_report::allocate);
+  const OC* const rowptr = std::as_const(c).rowptr().data();
+  if (!twins.fill(v, rowptr, c.colind().data(), c.values().data(), clock))
+    throw_miscounted(ctx, f, a_entries, rowptr, false);
+  return c;
+}
+
 template <class OC, class T, class I, class O>
 csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T alpha,
                                                  device_csr<T, I, O> a, device_csr<T, I, O> b,
@@ -188,9 +206,20 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   const index<I> shape{a.shape().row, b.shape().col};
   row_facts<I, O> facts;
   stage_clock clock(ctx, options.report);
-  spgemm_totals totals =
-      analyse_rows(ctx, f, a.size(), thresholds_for(ctx, options.thresholds, a, b), facts);
+  const spgemm_thresholds thresholds = thresholds_for(ctx, options.thresholds, a, b);
+  spgemm_totals totals = analyse_rows(ctx, f, a.size(), thresholds, facts);
   clock.lap(&spgemm_report::analyse);
+  const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
+  if (!pattern && may_have_twins(thresholds, totals, f.rows)) {
+    twin_product<T, I, O> twins(ctx, f, b.shape().row, thresholds, totals, clock);
+    if (twins.pays()) {
+      if (options.report != nullptr) {
+        options.report->products = static_cast<std::int64_t>(totals.products);
+        options.report->entries = twins.entries();
+      }
+      return fill_twins<OC>(ctx, f, v, a.size(), shape, twins, options, clock);
+    }
+  }
   array<std::int64_t, space::device> counts(ctx, f.rows);
   totals = count_rows(ctx, f, facts, totals, counts.data(), clock);
   const auto entries = static_cast<std::int64_t>(totals.entries);
@@ -200,7 +229,6 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   exclusive_sums(ctx, f.rows, counts.data(), c.rowptr().data());
   counts = {};
   clock.lap(&spgemm_report::allocate);
-  const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
   const OC* rowptr = std::as_const(c).rowptr().data();
   const fill_target<T, I> target{c.colind().data(), c.values().data(), false};
   if (f.rows > 0) {

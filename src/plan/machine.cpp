@@ -61,7 +61,9 @@ const std::vector<named_number>& all_numbers() {
                                      LACUNA_THRESHOLD(few_rows),
                                      LACUNA_THRESHOLD(few_in_all),
                                      LACUNA_THRESHOLD(flat_length),
-                                     LACUNA_THRESHOLD(tile_length)};
+                                     LACUNA_THRESHOLD(tile_length),
+                                     LACUNA_THRESHOLD(twin_products),
+                                     LACUNA_THRESHOLD(twin_share)};
     numbers.insert(numbers.end(), std::begin(products), std::end(products));
     return numbers;
   }();

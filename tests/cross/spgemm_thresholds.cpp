@@ -1,5 +1,7 @@
 // Every way of making rows, forced by thresholds, gives the bits of the others; sums in any order
 // give the same entries.
+#include <fmt/format.h>
+
 #include "support/sparse_product.hpp"
 
 namespace lacuna::test {
@@ -23,6 +25,7 @@ std::vector<forced> ways(space where) {
   using t = spgemm_thresholds;
   const auto tables = [](t& s) { s.merged_products = s.merged_products_of_few = 0; };
   const auto heavy = [](t& s) { s.light_products = 0; };
+  const auto twins = [](t& s) { s.twin_products = s.twin_share = 0; };
   if (where == space::host) return {{"tables", with(tables)}};
   return {{"tables", with(tables)},
           {"tables, one row of B at a time", with(tables, [](t& s) { s.flat_length = 0; })},
@@ -36,7 +39,8 @@ std::vector<forced> ways(space where) {
           {"heavy", with(tables, heavy)},
           {"heavy, by segments", with(tables, heavy, [](t& s) { s.tile_length = 0; })},
           {"heavy, by tiles",
-           with(tables, heavy, [](t& s) { s.tile_length = s.flat_length = 1'000'000; })}};
+           with(tables, heavy, [](t& s) { s.tile_length = s.flat_length = 1'000'000; })},
+          {"twins", with(twins)}};
 }
 
 template <class C> class SpGEMMThresholds : public engine_test<C> {};
@@ -69,6 +73,30 @@ TYPED_TEST(SpGEMMThresholds, SameBits) {
   EXPECT_GE(tried, TypeParam::memory_space == space::host ? 42 : 500);
 }
 
+TYPED_TEST(SpGEMMThresholds, RowsOfOnePatternHaveTheSameBits) {
+  const auto& ctx = TypeParam::context();
+  spgemm_thresholds apart, together;
+  apart.twin_products = std::int64_t{1} << 60;
+  together.twin_products = 0;
+  // Groups of one size, of many, longer than what is made together; rows of C of every class.
+  for (const auto& [most, per_row] : {std::pair{1, 20}, {3, 8}, {6, 5}, {14, 2}, {3, 60}}) {
+    SCOPED_TRACE(fmt::format("groups of up to {} rows, {} a row", most, per_row));
+    const auto m = grouped_matrix(60, 61, per_row, most, 5);
+    const auto n = grouped_matrix(61, 80, per_row, most, 7);
+    const auto a = TypeParam::put_csr(m), b = TypeParam::put_csr(n);
+    spgemm_report report;
+    const auto c = multiply(ctx, scaled(typename TypeParam::value(3), a), b,
+                            {.thresholds = &together, .report = &report});
+    const auto want = copy_to(
+        host(), multiply(ctx, scaled(typename TypeParam::value(3), a), b, {.thresholds = &apart}));
+    EXPECT_TRUE(same_matrix(c, want));
+    EXPECT_TRUE(is_product(c, expected_sparse(TypeParam::host_csr(m), TypeParam::host_csr(n), 3)));
+    if (TypeParam::memory_space == space::device && most > 1 && per_row < 60) {
+      EXPECT_EQ(report.twin_rows, a.shape().row);
+    }
+  }
+}
+
 TYPED_TEST(SpGEMMThresholds, AnyOrderHasTheSameEntries) {
   const auto& ctx = TypeParam::context();
   const with_values in_use(value_kind::integers); // whose sums are the same in any order
@@ -94,7 +122,8 @@ TYPED_TEST(SpGEMMThresholdsFew, ReportsAddUp) {
     EXPECT_EQ(report.products, estimate(ctx, a, a).products);
     EXPECT_GT(report.seconds(), 0);
     if (TypeParam::memory_space == space::device && method == spgemm_method::adaptive) {
-      EXPECT_EQ(report.merged_rows + report.table_rows + report.heavy_rows, a.shape().row);
+      EXPECT_EQ(report.merged_rows + report.table_rows + report.heavy_rows + report.twin_rows,
+                a.shape().row);
     }
   }
 }

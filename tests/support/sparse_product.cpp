@@ -44,6 +44,27 @@ triplets random_matrix(std::int64_t rows, std::int64_t cols, std::int64_t per_ro
   return m;
 }
 
+triplets grouped_matrix(std::int64_t row_groups, std::int64_t col_groups, std::int64_t per_row,
+                        int most, std::uint64_t seed) {
+  // Where groups begin; their sizes are 1, 2, … most, 1, 2, …
+  const auto start = [&](std::int64_t group) {
+    const std::int64_t left = group % most;
+    return group / most * most * (most + 1) / 2 + left * (left + 1) / 2;
+  };
+  const triplets groups = random_matrix(row_groups, col_groups, per_row, seed);
+  triplets m{"groups of rows", start(row_groups), start(col_groups), {}, {}, {}};
+  random_source random(seed + 1);
+  for (std::size_t first = 0, last; first < groups.row.size(); first = last) {
+    last = first;
+    while (last < groups.row.size() && groups.row[last] == groups.row[first]) ++last;
+    for (std::int64_t i = start(groups.row[first]); i < start(groups.row[first] + 1); ++i)
+      for (std::size_t k = first; k < last; ++k)
+        for (std::int64_t j = start(groups.col[k]); j < start(groups.col[k] + 1); ++j)
+          m.add(i, j, random.value());
+  }
+  return m;
+}
+
 std::int64_t product_count(const triplets& a, const triplets& b) {
   const auto lengths = row_lengths(b);
   std::int64_t sum = 0;

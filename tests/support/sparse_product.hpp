@@ -32,6 +32,12 @@ template <class T, class I, class O, space S>
 triplets random_matrix(std::int64_t rows, std::int64_t cols, std::int64_t per_row,
                        std::uint64_t seed);
 
+/// A matrix whose rows and columns come in groups of 1 to `most`: rows of a group have one pattern,
+/// and all columns of a group or none; sizes of groups repeat, so that products of several such
+/// matrices meet in them. As matrices of several unknowns per node have it.
+triplets grouped_matrix(std::int64_t row_groups, std::int64_t col_groups, std::int64_t per_row,
+                        int most, std::uint64_t seed);
+
 /// Multiplications in op(A) op(B); the slow reference is spared those of millions.
 std::int64_t product_count(const triplets& a, const triplets& b);
 

@@ -32,6 +32,10 @@ struct spgemm_thresholds {
   std::int64_t tile_length = 48;
   /// Lanes per row of C; 0: by the lengths of B's rows.
   std::int64_t lanes = 0;
+  /// From so many products on, neighbouring rows of A that have one pattern are made together, if
+  /// a search for a column then serves `twin_share` products or more on the mean. Reasoned.
+  std::int64_t twin_products = std::int64_t{1} << 23;
+  std::int64_t twin_share = 3;
   /// Rows whose columns lie close together have one bit or slot per column instead of a hash table.
   bool spans = true;
   friend bool operator==(const spgemm_thresholds&, const spgemm_thresholds&) = default;
@@ -58,8 +62,9 @@ struct spgemm_report {
   double bin_for_fill = 0;
   double fill = 0; ///< the numeric pass, sorting included
   std::int64_t products = 0, entries = 0;
-  /// Rows that were filled by threads, from tables, and by column ranges (0 on a host).
-  std::int64_t merged_rows = 0, table_rows = 0, heavy_rows = 0;
+  /// Rows that were filled by threads, from tables, by column ranges, and together with neighbours
+  /// of the same pattern (0 on a host).
+  std::int64_t merged_rows = 0, table_rows = 0, heavy_rows = 0, twin_rows = 0;
   [[nodiscard]] double seconds() const {
     return analyse + bin_for_count + count + allocate + bin_for_fill + fill;
   }
