@@ -10,6 +10,7 @@
 #include <lacuna/core/error.hpp>
 #include <lacuna/core/memory.hpp>
 #include <lacuna/core/space.hpp>
+#include <lacuna/core/streams.hpp>
 #include <lacuna/core/types.hpp>
 #include <lacuna/core/repeated.hpp>
 #include <lacuna/format/block_tree.hpp>

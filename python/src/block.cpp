@@ -12,7 +12,7 @@ class any_tree {
 public:
   virtual ~any_tree() = default;
   virtual nb::object to_csr_arrays() const = 0;
-  virtual nb::object multiply_dense(const any_array& x) const = 0;
+  virtual nb::object multiply_dense(nb::handle x, nb::handle out) const = 0;
   /// Others of the same nodes.
   virtual any_tree* transposed() const = 0;
   virtual any_tree* scaled(double factor) const = 0;
@@ -29,10 +29,10 @@ public:
   nb::object to_csr_arrays() const override {
     return to_python(without_gil([&](const host_context& ctx) { return to_csr(ctx, t_); }));
   }
-  nb::object multiply_dense(const any_array& x) const override {
-    return dense_product<T>(x, t_.shape().row, [&](const host_context& ctx, auto from, auto to) {
-      multiply(ctx, t_, from, to);
-    });
+  nb::object multiply_dense(nb::handle x, nb::handle out) const override {
+    const host_context ctx = current_context();
+    return dense_product<T>(ctx, x, t_.shape().row, out,
+                            [&](auto from, auto to) { multiply(ctx, t_, from, to); });
   }
   any_tree* transposed() const override {
     auto copy = t_;
@@ -75,7 +75,7 @@ void bind_block(nb::module_& m) {
   const auto owned = nb::rv_policy::take_ownership;
   nb::class_<any_tree>(m, "block_tree")
       .def("to_csr", &any_tree::to_csr_arrays)
-      .def("multiply_dense", &any_tree::multiply_dense)
+      .def("multiply_dense", &any_tree::multiply_dense, nb::arg(), nb::arg().none() = nb::none())
       .def("transposed", &any_tree::transposed, owned)
       .def("scaled", &any_tree::scaled, owned)
       .def("plus", &any_tree::plus, owned)

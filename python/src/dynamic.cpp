@@ -1,4 +1,4 @@
-// dynamic_csr for Python: one class over the four types that it may have.
+// dynamic_csr for Python: one class over the types and places that it may have.
 #include "matrix.hpp"
 #include <lacuna/op/multiply.hpp>
 #include <lacuna/op/update.hpp>
@@ -9,53 +9,54 @@ namespace {
 class any_dynamic {
 public:
   virtual ~any_dynamic() = default;
-  virtual nb::object to_csr_arrays() const = 0;
-  virtual nb::object multiply_dense(const any_array& x, bool transpose_it) const = 0;
-  virtual nb::object insert_batch(const any_array& data, const any_array& row, const any_array& col,
-                                  int rule) = 0;
-  virtual nb::object erase_batch(const any_array& row, const any_array& col) = 0;
-  virtual double at(std::int64_t row, std::int64_t col) const = 0;
+  virtual nb::object to_csr_arrays() = 0;
+  virtual nb::object multiply_dense(nb::handle x, bool transpose_it, nb::handle out) = 0;
+  virtual nb::object insert_batch(nb::handle data, nb::handle row, nb::handle col, int rule) = 0;
+  virtual nb::object erase_batch(nb::handle row, nb::handle col) = 0;
+  virtual double at(std::int64_t row, std::int64_t col) = 0;
   virtual void compact_it() = 0;
   virtual std::int64_t size() const = 0;
   virtual std::size_t bytes() const = 0;
   virtual std::string describe() const = 0;
 };
 
-template <class T, class I> class dynamic_of final : public any_dynamic {
+template <class T, class I, space S> class dynamic_of final : public any_dynamic {
 public:
-  explicit dynamic_of(csr_view<const T, I, I> a)
-      : m_(without_gil([&](const host_context& ctx) { return to_dynamic_csr(ctx, a); })) {}
+  dynamic_of(const context<S>& ctx, csr_view<const T, I, I, S> a)
+      : last_(ctx), m_(without_gil([&] { return to_dynamic_csr(ctx, a); })) {}
 
-  nb::object to_csr_arrays() const override {
-    return to_python(without_gil([&](const host_context& ctx) { return to_csr(ctx, m_); }));
+  nb::object to_csr_arrays() override {
+    const context<S> ctx = here();
+    return to_python(ctx, without_gil([&] { return to_csr(ctx, m_); }));
   }
-  nb::object multiply_dense(const any_array& x, bool transpose_it) const override {
-    return dense_product<T>(x, transpose_it ? m_.shape().col : m_.shape().row,
-                            [&](const host_context& ctx, auto from, auto to) {
+  nb::object multiply_dense(nb::handle x, bool transpose_it, nb::handle out) override {
+    const context<S> ctx = here();
+    return dense_product<T>(ctx, x, transpose_it ? m_.shape().col : m_.shape().row, out,
+                            [&](auto from, auto to) {
                               if (transpose_it)
                                 multiply(ctx, transposed(m_), from, to);
                               else
                                 multiply(ctx, m_, from, to);
                             });
   }
-  nb::object insert_batch(const any_array& data, const any_array& row, const any_array& col,
-                          int rule) override {
-    const coo_view<const T, I, I> entries = batch(&data, row, col);
-    const update_counts counts = without_gil([&](const host_context& ctx) {
-      return insert(ctx, m_, entries, {.existing = static_cast<existing>(rule)});
-    });
+  nb::object insert_batch(nb::handle data, nb::handle row, nb::handle col, int rule) override {
+    const context<S> ctx = here();
+    const batch entries(ctx, data, row, col, m_.shape());
+    const update_counts counts = without_gil(
+        [&] { return insert(ctx, m_, entries.view, {.existing = static_cast<existing>(rule)}); });
     return nb::make_tuple(counts.inserted, counts.changed);
   }
-  nb::object erase_batch(const any_array& row, const any_array& col) override {
-    const coo_view<const T, I, I> entries = batch(nullptr, row, col);
-    return nb::int_(
-        without_gil([&](const host_context& ctx) { return erase(ctx, m_, entries); }).erased);
+  nb::object erase_batch(nb::handle row, nb::handle col) override {
+    const context<S> ctx = here();
+    const batch entries(ctx, nb::handle(), row, col, m_.shape());
+    return nb::int_(without_gil([&] { return erase(ctx, m_, entries.view); }).erased);
   }
-  double at(std::int64_t row, std::int64_t col) const override {
-    return entry(current_context(), m_, row, col).value_or(T{0});
+  double at(std::int64_t row, std::int64_t col) override {
+    return entry(here(), m_, row, col).value_or(T{0});
   }
   void compact_it() override {
-    without_gil([&](const host_context& ctx) { compact(ctx, m_); });
+    const context<S> ctx = here();
+    without_gil([&] { compact(ctx, m_); });
   }
   std::int64_t size() const override { return m_.size(); }
   std::size_t bytes() const override { return m_.bytes(); }
@@ -66,22 +67,39 @@ public:
   }
 
 private:
-  static coo_view<const T, I, I> batch(const any_array* data, const any_array& row,
-                                       const any_array& col, index<I> shape) {
-    const auto i = vector_of<I>(row, "the list of rows"),
-               j = vector_of<I>(col, "the list of columns");
-    if (i.size() != j.size() ||
-        (data != nullptr && static_cast<std::int64_t>(data->shape(0)) != i.size()))
-      throw nb::value_error("lacuna: a batch has as many rows as columns and values");
-    const T* const values = data == nullptr ? nullptr : vector_of<T>(*data, "the values").data();
-    return {values, i.data(), j.data(), shape, i.size()};
-  }
-  coo_view<const T, I, I> batch(const any_array* data, const any_array& row,
-                                const any_array& col) const {
-    return batch(data, row, col, m_.shape());
+  /// Entries of Python's arrays, which it holds; without values where there are none.
+  struct batch {
+    batch(const context<S>& ctx, nb::handle data, nb::handle row, nb::handle col, index<I> shape)
+        : rows(dense_operand(ctx, row, "the list of rows")),
+          cols(dense_operand(ctx, col, "the list of columns")) {
+      const auto i = vector_of<I>(rows, "the list of rows");
+      const auto j = vector_of<I>(cols, "the list of columns");
+      const T* of_entries = nullptr;
+      std::int64_t count = i.size();
+      if (data.is_valid()) {
+        values.emplace(dense_operand(ctx, data, "the values"));
+        const auto v = vector_of<T>(*values, "the values");
+        of_entries = v.data();
+        count = v.size();
+      }
+      if (i.size() != j.size() || i.size() != count)
+        throw nb::value_error("lacuna: a batch has as many rows as columns and values");
+      view = {of_entries, i.data(), j.data(), shape, count};
+    }
+    using array_type = std::conditional_t<S == space::host, any_array, device_array>;
+    array_type rows, cols;
+    std::optional<array_type> values;
+    coo_view<const T, I, I, S> view;
+  };
+
+  /// The calling thread's context, behind the work of the one before.
+  context<S> here() {
+    last_ = same_place(last_);
+    return last_;
   }
 
-  dynamic_csr<T, I, I> m_;
+  context<S> last_;
+  dynamic_csr<T, I, I, S> m_;
 };
 
 } // namespace
@@ -89,7 +107,8 @@ private:
 void bind_dynamic(nb::module_& m) {
   nb::class_<any_dynamic>(m, "dynamic")
       .def("to_csr", &any_dynamic::to_csr_arrays)
-      .def("multiply_dense", &any_dynamic::multiply_dense)
+      .def("multiply_dense", &any_dynamic::multiply_dense, nb::arg(), nb::arg(),
+           nb::arg().none() = nb::none())
       .def("insert", &any_dynamic::insert_batch)
       .def("erase", &any_dynamic::erase_batch)
       .def("at", &any_dynamic::at)
@@ -99,9 +118,9 @@ void bind_dynamic(nb::module_& m) {
       .def_prop_ro("nbytes", &any_dynamic::bytes);
   m.def("to_dynamic", [](nb::handle object) {
     const matrix a(object);
-    any_dynamic* made = a.visit([](auto view) -> any_dynamic* {
+    any_dynamic* made = a.anywhere([]<space S>(const context<S>& ctx, auto view) -> any_dynamic* {
       using V = decltype(view);
-      return new dynamic_of<typename V::scalar_type, typename V::index_type>(view);
+      return new dynamic_of<typename V::scalar_type, typename V::index_type, S>(ctx, view);
     });
     return nb::cast(made, nb::rv_policy::take_ownership);
   });

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "matrix.hpp"
+#include <lacuna/core/streams.hpp>
 #include <lacuna/op/closure.hpp>
 #include <lacuna/op/reorder.hpp>
 #include <lacuna/plan/plan.hpp>
@@ -15,27 +16,51 @@ namespace {
 class any_plan {
 public:
   virtual ~any_plan() = default;
-  virtual nb::object multiply_dense(const any_array& x, bool transposed) const = 0;
+  virtual nb::object multiply_dense(nb::handle x, bool transposed, nb::handle out) const = 0;
   virtual std::string explain() const = 0;
   virtual std::string json() const = 0;
   virtual std::string format() const = 0;
   virtual std::size_t bytes() const = 0;
 };
 
-/// Looks at the arrays of `a`, which it holds.
-template <class T, class I> class plan_of final : public any_plan {
+/// What the caller's stream has queued comes before a plan's work, which runs on its own stream,
+/// and what it queues later behind it.
+class on_plans_stream {
 public:
-  plan_of(matrix a, const plan_hints& hints)
-      : a_(std::move(a)), op_(without_gil([&](const host_context& ctx) {
-          return plan(ctx, a_.view<T, I>(), hints);
-        })) {}
-  nb::object multiply_dense(const any_array& x, bool transposed) const override {
-    return dense_product<T>(x, transposed ? a_.cols() : a_.rows(),
-                            [&](const host_context&, auto from, auto to) {
+  on_plans_stream(const device_context& callers, const device_context& plans)
+      : callers_(callers), plans_(plans) {
+    order_streams(plans.device(), callers.stream(), plans.stream());
+  }
+  void done() const { order_streams(plans_.device(), plans_.stream(), callers_.stream()); }
+
+private:
+  const device_context &callers_, &plans_;
+};
+struct on_host {
+  on_host(const host_context&, const host_context&) {}
+  void done() const {}
+};
+
+/// Looks at the arrays of `a`, which it holds.
+template <class T, class I, space S> class plan_of final : public any_plan {
+public:
+  plan_of(const context<S>& ctx, matrix a, const plan_hints& hints)
+      : a_(std::move(a)), op_(without_gil([&] { return plan(ctx, a_.view<T, I, S>(), hints); })) {}
+  nb::object multiply_dense(nb::handle x, bool transposed, nb::handle out) const override {
+    const context<S> ctx = [&] {
+      if constexpr (S == space::host)
+        return current_context();
+      else
+        return device_context_on(op_.where().device());
+    }();
+    return dense_product<T>(ctx, x, transposed ? a_.cols() : a_.rows(), out,
+                            [&](auto from, auto to) {
+                              const order runs(ctx, op_.where());
                               if (transposed)
                                 op_.multiply_transposed(from, to);
                               else
                                 op_.multiply(from, to);
+                              runs.done();
                             });
   }
   std::string explain() const override { return op_.explain(); }
@@ -44,8 +69,9 @@ public:
   std::size_t bytes() const override { return op_.bytes(); }
 
 private:
+  using order = std::conditional_t<S == space::host, on_host, on_plans_stream>;
   matrix a_;
-  planned_operator<T, I, I, space::host> op_;
+  planned_operator<T, I, I, S> op_;
 };
 
 nb::object make_plan(nb::handle object, double multiplies, double transposed_multiplies,
@@ -56,19 +82,21 @@ nb::object make_plan(nb::handle object, double multiplies, double transposed_mul
   hints.transposed_multiplies = transposed_multiplies;
   hints.may_reorder = may_reorder;
   hints.format = format;
-  any_plan* made = a.visit([&](auto view) -> any_plan* {
+  any_plan* made = a.anywhere([&]<space S>(const context<S>& where, auto view) -> any_plan* {
     using V = decltype(view);
-    return new plan_of<typename V::scalar_type, typename V::index_type>(std::move(a), hints);
+    const context<S> ctx = where; // `a` is given away
+    return new plan_of<typename V::scalar_type, typename V::index_type, S>(ctx, std::move(a),
+                                                                           hints);
   });
   return nb::cast(made, nb::rv_policy::take_ownership);
 }
 
 nb::object closure_of(nb::handle object, bool reflexive) {
-  const matrix a(object);
-  return a.visit([&](auto view) {
-    return to_python(without_gil([&](const host_context& ctx) {
-      return to_csr(ctx, closure(ctx, copy_to(ctx, view), {.reflexive = reflexive}));
-    }));
+  return matrix(object).anywhere([&](const auto& ctx, auto view) {
+    return to_python(ctx, without_gil([&] {
+                       return to_csr(ctx,
+                                     closure(ctx, copy_to(ctx, view), {.reflexive = reflexive}));
+                     }));
   });
 }
 
@@ -101,7 +129,8 @@ nb::object tune_machine(bool quick, bool store, const std::vector<std::string>& 
 
 void bind_plan(nb::module_& m) {
   nb::class_<any_plan>(m, "plan")
-      .def("multiply_dense", &any_plan::multiply_dense)
+      .def("multiply_dense", &any_plan::multiply_dense, nb::arg(), nb::arg(),
+           nb::arg().none() = nb::none())
       .def("explain", &any_plan::explain)
       .def("json", &any_plan::json)
       .def_prop_ro("format", &any_plan::format)

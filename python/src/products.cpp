@@ -7,12 +7,12 @@
 namespace lacuna::python {
 namespace {
 
-nb::object multiply_dense(nb::handle left, const any_array& x, bool transpose_it) {
+nb::object multiply_dense(nb::handle left, nb::handle x, bool transpose_it, nb::handle out) {
   const matrix a(left);
-  return a.visit([&](auto view) {
+  return a.anywhere([&](const auto& ctx, auto view) {
     using T = typename decltype(view)::scalar_type;
-    return dense_product<T>(x, transpose_it ? a.cols() : a.rows(),
-                            [&](const host_context& ctx, auto from, auto to) {
+    return dense_product<T>(ctx, x, transpose_it ? a.cols() : a.rows(), out,
+                            [&](auto from, auto to) {
                               if (transpose_it)
                                 multiply(ctx, transposed(view), from, to);
                               else
@@ -21,45 +21,44 @@ nb::object multiply_dense(nb::handle left, const any_array& x, bool transpose_it
   });
 }
 
-/// f(ctx, a, b); where the result has more entries than 32-bit offsets number, of operands with
-/// 64-bit ones.
-template <class V, class F> nb::object sparse_result(V a, V b, F f) {
+/// f(a, b); where the result has more entries than 32-bit offsets number, of operands with 64-bit
+/// ones.
+template <space S, class V, class F>
+nb::object sparse_result(const context<S>& ctx, V a, V b, F f) {
   using T = typename V::scalar_type;
   if constexpr (std::is_same_v<typename V::index_type, std::int64_t>) {
-    return to_python(without_gil([&](const host_context& ctx) { return f(ctx, a, b); }));
+    return to_python(ctx, without_gil([&] { return f(a, b); }));
   } else {
     try {
-      return to_python(without_gil([&](const host_context& ctx) { return f(ctx, a, b); }));
+      return to_python(ctx, without_gil([&] { return f(a, b); }));
     } catch (const unsupported&) {
-      return to_python(without_gil([&](const host_context& ctx) {
-        const auto wide_a = cast<T, std::int64_t, std::int64_t>(ctx, a);
-        const auto wide_b = cast<T, std::int64_t, std::int64_t>(ctx, b);
-        return f(ctx, wide_a.view(), wide_b.view());
-      }));
+      return to_python(ctx, without_gil([&] {
+                         const auto wide_a = cast<T, std::int64_t, std::int64_t>(ctx, a);
+                         const auto wide_b = cast<T, std::int64_t, std::int64_t>(ctx, b);
+                         return f(wide_a.view(), wide_b.view());
+                       }));
     }
   }
 }
 
 nb::object multiply_sparse(nb::handle left, nb::handle right) {
-  return matrix(left).visit_with(matrix(right), [](auto a, auto b) {
-    return sparse_result(
-        a, b, [](const host_context& ctx, auto x, auto y) { return multiply(ctx, x, y); });
+  return matrix(left).anywhere_with(matrix(right), [](const auto& ctx, auto a, auto b) {
+    return sparse_result(ctx, a, b, [&](auto x, auto y) { return multiply(ctx, x, y); });
   });
 }
 
 nb::object add_sparse(nb::handle left, nb::handle right, double alpha, double beta) {
-  return matrix(left).visit_with(matrix(right), [&](auto a, auto b) {
-    return sparse_result(a, b, [&](const host_context& ctx, auto x, auto y) {
-      return add(ctx, scaled(alpha, x), scaled(beta, y));
-    });
+  return matrix(left).anywhere_with(matrix(right), [&](const auto& ctx, auto a, auto b) {
+    return sparse_result(
+        ctx, a, b, [&](auto x, auto y) { return add(ctx, scaled(alpha, x), scaled(beta, y)); });
   });
 }
 
 } // namespace
 
 void bind_products(nb::module_& m) {
-  m.def("multiply_dense", &multiply_dense, nb::arg("a"), nb::arg("x").noconvert(),
-        nb::arg("transposed") = false);
+  m.def("multiply_dense", &multiply_dense, nb::arg("a"), nb::arg("x"),
+        nb::arg("transposed") = false, nb::arg("out").none() = nb::none());
   m.def("multiply_sparse", &multiply_sparse);
   m.def("add", &add_sparse);
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <variant>
 
 #include "matrix.hpp"
 #include <lacuna/op/triangular_solve.hpp>
@@ -36,6 +37,22 @@ template <class T> void call_python(nb::handle f, vector_view<const T> x, vector
   std::memcpy(y.data(), result.data(), static_cast<std::size_t>(y.size()) * sizeof(T));
 }
 
+template <class T>
+void call_python(const host_context&, nb::handle f, vector_view<const T> x, vector_view<T> y) {
+  call_python<T>(f, x, y);
+}
+/// The same on a device, where f gets a copy and returns an array that is there.
+template <class T>
+void call_python(const device_context& ctx, nb::handle f, vector_view<const T, space::device> x,
+                 vector_view<T, space::device> y) {
+  const nb::gil_scoped_acquire held;
+  const nb::object value = f(to_python(ctx, copy_to(ctx, x)));
+  const device_array made = dense_operand(ctx, value, "what the operator returned");
+  const auto result = vector_of<T>(made, "what the operator returned");
+  if (result.size() != y.size()) throw nb::value_error("lacuna: an operator returned another size");
+  detail::copy_bytes(ctx, y.data(), result.data(), made.bytes(), space::device);
+}
+
 template <class T> class python_preconditioner final : public preconditioner<T> {
 public:
   python_preconditioner(nb::handle f, std::int64_t size) : f_(f), size_(size) {}
@@ -51,42 +68,42 @@ private:
   std::int64_t size_;
 };
 
-/// One of Lacuna's preconditioners, in either type; it looks at the matrix, which it holds.
+/// One of Lacuna's preconditioners, in either type and place; it looks at the matrix, which it
+/// holds.
 struct any_preconditioner {
   std::optional<matrix> kept;
-  preconditioner_ptr<double> in_double;
-  preconditioner_ptr<float> in_float;
+  std::variant<preconditioner_ptr<double>, preconditioner_ptr<float>,
+               preconditioner_ptr<double, space::device>, preconditioner_ptr<float, space::device>>
+      made;
   std::string text;
 
-  template <class T> const preconditioner_ptr<T>& get() const {
-    if constexpr (std::is_same_v<T, double>)
-      return in_double;
-    else
-      return in_float;
-  }
-  template <class T> void set(preconditioner_ptr<T> p) {
-    if constexpr (std::is_same_v<T, double>)
-      in_double = std::move(p);
-    else
-      in_float = std::move(p);
+  /// Null if it is of another type or place.
+  template <class T, space S> [[nodiscard]] preconditioner_ptr<T, S> get() const {
+    const auto* const found = std::get_if<preconditioner_ptr<T, S>>(&made);
+    return found == nullptr ? nullptr : *found;
   }
   [[nodiscard]] std::string name() const {
-    return in_double ? in_double->name() : in_float->name();
+    return std::visit([](const auto& p) { return p->name(); }, made);
   }
   [[nodiscard]] std::size_t bytes() const {
-    return in_double ? in_double->bytes() : in_float->bytes();
+    return std::visit([](const auto& p) { return p->bytes(); }, made);
   }
-  [[nodiscard]] nb::object apply(const any_array& r) const {
-    const auto with = [&]<class T>(const preconditioner_ptr<T>& p) {
-      const auto from = vector_of<T>(r, "the vector");
+  [[nodiscard]] nb::object apply(nb::handle r) const {
+    const auto with = [&]<class T, space S>(const context<S>& ctx,
+                                            const preconditioner_ptr<T, S>& p) {
+      const auto held = dense_operand(ctx, r, "the vector");
+      const auto from = vector_of<T>(held, "the vector");
       detail::require_same_size("preconditioner", "the vector", from.size(), "rows", p->size());
-      return to_numpy(without_gil([&](const host_context& ctx) {
-        array<T> z(ctx, from.size());
-        p->apply(ctx, from, z.view());
-        return z;
-      }));
+      return to_python(ctx, without_gil([&] {
+                         array<T, S> z(ctx, from.size());
+                         p->apply(ctx, from, z.view());
+                         return z;
+                       }));
     };
-    return in_double ? with(in_double) : with(in_float);
+    return kept->anywhere([&]<space S>(const context<S>& ctx, auto view) {
+      using T = typename decltype(view)::scalar_type;
+      return with(same_place(ctx), get<T, S>());
+    });
   }
 };
 
@@ -149,19 +166,20 @@ any_preconditioner* make_preconditioner(const std::string& kind, nb::handle obje
   auto made = std::make_unique<any_preconditioner>();
   made->kept.emplace(object);
   const amg_options options = kind == "amg" ? options_from(given) : amg_options{};
-  made->kept->visit([&](auto view) {
+  made->kept->anywhere([&]<space S>(const context<S>& ctx, auto view) {
     using T = typename decltype(view)::scalar_type;
-    without_gil([&](const host_context& ctx) {
+    without_gil([&] {
+      const auto keep = [&](preconditioner_ptr<T, S> p) { made->made = std::move(p); };
       if (kind == "amg") {
-        auto p = std::make_shared<amg<T>>(ctx, view, options);
+        auto p = std::make_shared<amg<T, S>>(ctx, view, options);
         made->text = p->explain();
-        made->set<T>(std::move(p));
+        keep(std::move(p));
       } else if (kind == "jacobi") {
-        made->set<T>(std::make_shared<jacobi<T>>(ctx, view));
+        keep(std::make_shared<jacobi<T, S>>(ctx, view));
       } else if (kind == "ilu0") {
-        made->set<T>(std::make_shared<ilu0<T>>(ctx, view));
+        keep(std::make_shared<ilu0<T, S>>(ctx, view));
       } else if (kind == "ic0") {
-        made->set<T>(std::make_shared<ic0<T>>(ctx, view));
+        keep(std::make_shared<ic0<T, S>>(ctx, view));
       } else {
         throw bad_input("preconditioner: amg, jacobi, ilu0 or ic0, not " + kind);
       }
@@ -210,11 +228,15 @@ private:
   std::optional<nb::python_error> raised_;
 };
 
-template <class T> preconditioner_ptr<T> preconditioner_from(nb::handle m, std::int64_t size) {
+template <class T, space S>
+preconditioner_ptr<T, S> preconditioner_from(nb::handle m, std::int64_t size) {
   if (m.is_none()) return nullptr;
-  if (const any_preconditioner* ours = nullptr; nb::try_cast(m, ours) && ours->get<T>())
-    return ours->get<T>();
-  return std::make_shared<python_preconditioner<T>>(m, size);
+  if (const any_preconditioner* ours = nullptr; nb::try_cast(m, ours) && ours->get<T, S>())
+    return ours->get<T, S>();
+  if constexpr (S == space::host)
+    return std::make_shared<python_preconditioner<T>>(m, size);
+  else
+    throw_type("lacuna: on a device a preconditioner is Lacuna's, made there and of the same type");
 }
 
 nb::object as_python(const solve_report& r) {
@@ -229,82 +251,95 @@ krylov_method method_from(const std::string& name) {
   throw bad_input("krylov: there is no method " + name);
 }
 
-/// x holds the initial guess, then the solution. `a` is a matrix, or a function where `shape` says
-/// how large it is.
-nb::object krylov(const std::string& method, nb::handle a, bool is_function, const any_array& b,
-                  const writable_array& x, nb::handle m, double rtol, double atol,
-                  std::int64_t maxiter, int restart, nb::handle callback, nb::handle callback_x) {
-  const auto run = [&]<class T>(T) {
-    const auto right = columns_of<T>(b, "b");
-    const auto solution = columns_of<T>(x, "x");
+/// A vector that a linear_operator's function is called with, column by column.
+template <class T, space S> auto column(dense_view<T, S> a, std::int64_t j) {
+  return vector_view<T, S>(a.data() + j * a.col_stride(), a.shape().row);
+}
+
+/// x holds the initial guess, then the solution, and says where all is. `a` is a matrix, or a
+/// function of vectors of x's size.
+nb::object krylov(const std::string& method, nb::handle a, bool is_function, nb::handle b,
+                  nb::handle x, nb::handle m, double rtol, double atol, std::int64_t maxiter,
+                  int restart, nb::handle callback, nb::handle callback_x) {
+  const auto run = [&]<class T, space S>(T, const context<S>& ctx, const auto& b_held,
+                                         const auto& x_held) {
+    const auto right = columns_of<T>(b_held, "b");
+    const auto solution = columns_of<T>(x_held, "x");
     interruptible signals(callback, callback_x.is_none() ? nb::handle() : callback_x);
-    krylov_options<T, space::host> options;
+    krylov_options<T, S> options;
     options.stop = {.relative = rtol, .absolute = atol, .iterations = maxiter};
-    options.preconditioner = preconditioner_from<T>(m, right.shape().row);
+    options.preconditioner = preconditioner_from<T, S>(m, right.shape().row);
     options.restart = restart;
     options.watch = signals.watch();
     const auto solve_with = [&](const auto& op) {
-      return without_gil([&](const host_context& ctx) {
-        return detail::solve_krylov<T, space::host>(
-            method_from(method), ctx, detail::as_linear_operator<T, space::host>(ctx, op), right,
-            solution, options);
+      return without_gil([&] {
+        return detail::solve_krylov<T, S>(method_from(method), ctx,
+                                          detail::as_linear_operator<T, S>(ctx, op), right,
+                                          solution, options);
       });
     };
     solve_report report;
     if (is_function) {
       const std::int64_t n = right.shape().row;
-      const linear_operator<T> op({n, n}, [a](const host_context&, auto from, auto to) {
+      const linear_operator<T, S> op({n, n}, [a](const context<S>& on, auto from, auto to) {
         for (std::int64_t j = 0; j < from.shape().col; ++j)
-          call_python<T>(a, {from.data() + j * from.col_stride(), from.shape().row},
-                         {to.data() + j * to.col_stride(), to.shape().row});
+          call_python<T>(on, a, column(from, j), column(to, j));
       });
       report = solve_with(op);
     } else {
       const matrix held(a);
-      if (held.has_doubles() != std::is_same_v<T, double>)
-        throw_type("lacuna: the matrix and x differ in type");
-      report = held.is_wide() ? solve_with(held.view<T, std::int64_t>())
-                              : solve_with(held.view<T, std::int32_t>());
+      if (held.has_doubles() != std::is_same_v<T, double> ||
+          held.is_on_device() != (S == space::device))
+        throw_type("lacuna: the matrix and x differ in type or place");
+      report = held.is_wide() ? solve_with(held.view<T, std::int64_t, S>())
+                              : solve_with(held.view<T, std::int32_t, S>());
     }
     signals.rethrow();
     return as_python(report);
   };
-  return holds<double>(x) ? run(double{}) : run(float{});
+  return where(x, [&](const auto& ctx) {
+    const auto right = dense_operand(ctx, b, "b");
+    const auto solution = dense_result(ctx, x, "x");
+    return holds<double>(solution) ? run(double{}, ctx, right, solution)
+                                   : run(float{}, ctx, right, solution);
+  });
 }
 
-nb::object solve_system(nb::handle object, const any_array& b, const writable_array& x,
-                        const std::string& method, nb::handle with, double rtol, double atol,
-                        std::int64_t maxiter) {
+nb::object solve_system(nb::handle object, nb::handle b, nb::handle x, const std::string& method,
+                        nb::handle with, double rtol, double atol, std::int64_t maxiter) {
   const matrix a(object);
-  return a.visit([&](auto view) {
+  return a.anywhere([&]<space S>(const context<S>& ctx, auto view) {
     using T = typename decltype(view)::scalar_type;
-    const auto right = columns_of<T>(b, "b");
-    const auto solution = columns_of<T>(x, "x");
+    const auto b_held = dense_operand(ctx, b, "b");
+    const auto x_held = dense_result(ctx, x, "x");
+    const auto right = columns_of<T>(b_held, "b");
+    const auto solution = columns_of<T>(x_held, "x");
     interruptible signals{nb::none(), nb::handle()};
-    solve_options<T, space::host> options;
+    solve_options<T, S> options;
     options.stop = {.relative = rtol, .absolute = atol, .iterations = maxiter};
     options.method = method;
     if (nb::isinstance<nb::str>(with))
       options.preconditioner = nb::cast<std::string>(with);
     else
-      options.with = preconditioner_from<T>(with, right.shape().row);
+      options.with = preconditioner_from<T, S>(with, right.shape().row);
     options.watch = signals.watch();
     options.throws = false;
-    const solve_report report = without_gil(
-        [&](const host_context& ctx) { return solve(ctx, view, right, solution, options); });
+    const solve_report report =
+        without_gil([&] { return solve(ctx, view, right, solution, options); });
     signals.rethrow();
     return as_python(report);
   });
 }
 
-void solve_triangle(nb::handle object, const any_array& b, const writable_array& x, bool lower,
-                    bool unit) {
+void solve_triangle(nb::handle object, nb::handle b, nb::handle x, bool lower, bool unit) {
   const matrix a(object);
-  a.visit([&](auto view) {
+  a.anywhere([&](const auto& ctx, auto view) {
     using T = typename decltype(view)::scalar_type;
-    const auto right = columns_of<T>(b, "b");
-    const auto solution = columns_of<T>(x, "x");
-    without_gil([&](const host_context& ctx) {
+    const auto b_held = dense_operand(ctx, b, "b");
+    const auto x_held = dense_result(ctx, x, "x");
+    const auto right = columns_of<T>(b_held, "b");
+    const auto solution = columns_of<T>(x_held, "x");
+    without_gil([&] {
       const auto by = [&](auto triangle, auto diagonal) {
         triangular_solve(ctx, view, triangle, diagonal, right, solution);
       };
@@ -316,22 +351,30 @@ void solve_triangle(nb::handle object, const any_array& b, const writable_array&
   });
 }
 
+/// Of the stored entries: Frobenius', or the largest sum of magnitudes of a row.
+double norm_of(nb::handle object, bool frobenius) {
+  return matrix(object).anywhere([&](const auto& ctx, auto view) {
+    return without_gil([&]() -> double {
+      return frobenius ? matrix_frob_norm(ctx, view) : matrix_inf_norm(ctx, view);
+    });
+  });
+}
+
 } // namespace
 
 void bind_solvers(nb::module_& m) {
   nb::class_<any_preconditioner>(m, "preconditioner")
-      .def("__call__", &any_preconditioner::apply, nb::arg("r").noconvert())
+      .def("__call__", &any_preconditioner::apply)
       .def("explain", [](const any_preconditioner& p) { return p.text; })
       .def_prop_ro("name", &any_preconditioner::name)
       .def_prop_ro("nbytes", &any_preconditioner::bytes);
   m.def("make_preconditioner", &make_preconditioner, nb::rv_policy::take_ownership);
-  m.def("krylov", &krylov, nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(),
-        nb::arg().noconvert(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg().none(), nb::arg().none());
-  m.def("solve", &solve_system, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(),
-        nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
-  m.def("solve_triangle", &solve_triangle, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(),
-        nb::arg(), nb::arg());
+  m.def("krylov", &krylov, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
+  m.def("solve", &solve_system, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+        nb::arg(), nb::arg(), nb::arg());
+  m.def("solve_triangle", &solve_triangle);
+  m.def("norm", &norm_of);
 }
 
 } // namespace lacuna::python

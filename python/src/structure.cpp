@@ -1,5 +1,6 @@
 // What changes how a matrix is stored, or takes part of it: conversions, order, selections.
 #include "matrix.hpp"
+#include <lacuna/op/add.hpp>
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/convert.hpp>
 #include <lacuna/op/diagonal.hpp>
@@ -13,89 +14,105 @@ namespace {
 /// f(ctx, view) makes a csr.
 template <class F> nb::object new_csr(nb::handle object, F f) {
   const matrix a(object);
-  return a.visit([&](auto view) {
-    return to_python(without_gil([&](const host_context& ctx) { return f(ctx, view); }));
+  return a.anywhere([&](const auto& ctx, auto view) {
+    return to_python(ctx, without_gil([&] { return f(ctx, view); }));
   });
 }
 
 nb::object transpose_csr(nb::handle a) {
-  return new_csr(a, [](const host_context& ctx, auto view) { return transpose(ctx, view); });
+  return new_csr(a, [](const auto& ctx, auto view) { return transpose(ctx, view); });
 }
 
 /// Rows in order; with `merge` duplicates are added up.
 nb::object sort_csr(nb::handle a, bool merge) {
-  return new_csr(a, [merge](const host_context& ctx, auto view) {
+  return new_csr(a, [merge](const auto& ctx, auto view) {
     auto copy = copy_to(ctx, view);
     sort(ctx, copy);
     return merge ? merge_duplicates(ctx, copy) : std::move(copy);
   });
 }
 
+/// What V promises but for the order of its entries.
+template <class V> auto with_order(const V& view, facts order) {
+  return csr_view<const typename V::scalar_type, typename V::index_type, typename V::offset_type,
+                  V::memory_space>(view.values().data(), view.rowptr().data(), view.colind().data(),
+                                   view.shape(), view.size(), order);
+}
+
+template <class V> facts look_at_order(const host_context&, V view) {
+  facts order{true, true};
+  const auto rowptr = view.rowptr();
+  const auto colind = view.colind();
+  for (std::int64_t i = 0; i < view.shape().row && order.sorted; ++i)
+    for (std::int64_t k = rowptr[i] + 1; k < rowptr[i + 1]; ++k) {
+      order.sorted &= colind[k - 1] <= colind[k];
+      order.unique &= colind[k - 1] < colind[k];
+    }
+  return {order.sorted, order.sorted && order.unique};
+}
+template <class V> facts look_at_order(const device_context& ctx, V view) {
+  if (detail::has_ascending_rows(ctx, with_order(view, {}))) return {true, true};
+  try {
+    check(ctx, with_order(view, {true, false}));
+    return {true, false};
+  } catch (const bad_input&) {
+    return {};
+  }
+}
 /// (sorted, unique); unique is known of sorted rows alone.
 nb::object order_of(nb::handle object) {
-  const matrix a(object);
-  const facts found = a.visit([&](auto view) {
-    return without_gil([&](const host_context&) {
-      facts order{true, true};
-      const auto rowptr = view.rowptr();
-      const auto colind = view.colind();
-      for (std::int64_t i = 0; i < view.shape().row && order.sorted; ++i)
-        for (std::int64_t k = rowptr[i] + 1; k < rowptr[i + 1]; ++k) {
-          order.sorted &= colind[k - 1] <= colind[k];
-          order.unique &= colind[k - 1] < colind[k];
-        }
-      return facts{order.sorted, order.sorted && order.unique};
-    });
+  const facts found = matrix(object).anywhere([](const auto& ctx, auto view) {
+    return without_gil([&] { return look_at_order(ctx, view); });
   });
   return nb::make_tuple(found.sorted, found.unique);
 }
 
 /// ValueError that names the first broken rule of CSR.
 void check_csr(nb::handle object) {
-  const matrix a(object);
-  a.visit([&](auto view) {
-    using V = decltype(view);
-    const csr_view<const typename V::scalar_type, typename V::index_type, typename V::offset_type>
-        without_facts(view.values().data(), view.rowptr().data(), view.colind().data(),
-                      view.shape(), view.size());
-    without_gil([&](const host_context& ctx) { check(ctx, without_facts); });
-  });
+  matrix(object).anywhere(
+      [](const auto& ctx, auto view) { without_gil([&] { check(ctx, with_order(view, {})); }); });
 }
 
 nb::object select_nonzero(nb::handle a) {
-  return new_csr(a, [](const host_context& ctx, auto v) { return filter(ctx, v, keep_nonzero); });
+  return new_csr(a, [](const auto& ctx, auto v) { return filter(ctx, v, keep_nonzero); });
 }
 nb::object triangle(nb::handle a, std::int64_t k, bool upper) {
-  return new_csr(a, [&](const host_context& ctx, auto v) {
+  return new_csr(a, [&](const auto& ctx, auto v) {
     return filter(ctx, v, upper ? keep_upper(k) : keep_lower(k));
   });
 }
 
-/// Rows and columns [first, last), or lists of the matrix's index type.
+/// Rows or columns [first, last), or a list of the matrix's index type that is where the matrix is.
+template <class I, space S> struct lines {
+  lines(const context<S>& ctx, nb::handle side, const char* name) {
+    if (nb::isinstance<nb::tuple>(side)) {
+      range = {nb::cast<std::int64_t>(side[0]), nb::cast<std::int64_t>(side[1])};
+    } else {
+      held.emplace(dense_operand(ctx, side, name));
+      list = vector_of<I>(*held, name);
+    }
+  }
+  using list_type = std::conditional_t<S == space::host, any_array, device_array>;
+  std::optional<list_type> held;
+  vector_view<const I, S> list;
+  line_range range;
+};
+
+/// Columns may be repeated in host memory; on a device ValueError names one that is.
 nb::object take(nb::handle object, nb::handle rows, nb::handle columns) {
   const matrix a(object);
-  const auto range = [](nb::handle side) {
-    return line_range{nb::cast<std::int64_t>(side[0]), nb::cast<std::int64_t>(side[1])};
-  };
-  any_array row_list, column_list;
-  const bool by_row_list = !nb::isinstance<nb::tuple>(rows);
-  const bool by_column_list = !nb::isinstance<nb::tuple>(columns);
-  if (by_row_list) row_list = nb::cast<any_array>(rows);
-  if (by_column_list) column_list = nb::cast<any_array>(columns);
-  const line_range row_range = by_row_list ? line_range{} : range(rows);
-  const line_range column_range = by_column_list ? line_range{} : range(columns);
-  return a.visit([&](auto view) {
+  return a.anywhere([&]<space S>(const context<S>& ctx, auto view) {
     using I = typename decltype(view)::index_type;
-    const auto r =
-        by_row_list ? vector_of<I>(row_list, "the list of rows") : vector_view<const I>();
-    const auto c =
-        by_column_list ? vector_of<I>(column_list, "the list of columns") : vector_view<const I>();
-    return to_python(without_gil([&](const host_context& ctx) {
-      if (by_row_list)
-        return by_column_list ? gather(ctx, view, r, c) : submatrix(ctx, view, r, column_range);
-      return by_column_list ? gather(ctx, view, row_range, c)
-                            : submatrix(ctx, view, row_range, column_range);
-    }));
+    const lines<I, S> r(ctx, rows, "the list of rows"), c(ctx, columns, "the list of columns");
+    const auto by_columns = [&](const auto& chosen_rows) {
+      if (!c.held) return submatrix(ctx, view, chosen_rows, c.range);
+      if constexpr (S == space::host)
+        return gather(ctx, view, chosen_rows, c.list);
+      else
+        return submatrix(ctx, view, chosen_rows, c.list);
+    };
+    return to_python(
+        ctx, without_gil([&] { return r.held ? by_columns(r.list) : by_columns(r.range); }));
   });
 }
 
@@ -112,48 +129,73 @@ nb::object look_up(nb::handle object, const any_array& rows, const any_array& co
 }
 
 nb::object diagonal_of(nb::handle object) {
-  const matrix a(object);
-  return a.visit([&](auto view) {
-    return to_numpy(without_gil([&](const host_context& ctx) { return diagonal(ctx, view); }));
+  return matrix(object).anywhere([](const auto& ctx, auto view) {
+    return to_python(ctx, without_gil([&] { return diagonal(ctx, view); }));
+  });
+}
+
+/// Row and column of each entry of a matrix on a device, as two vectors there.
+nb::object coordinates_of(nb::handle object) {
+  return matrix(object).anywhere([]<space S>(const context<S>& ctx, auto view) -> nb::object {
+    if constexpr (S == space::host) {
+      throw_type("lacuna: coordinates are for matrices on a device");
+    } else {
+      auto made = without_gil([&] { return to_coo(ctx, view); });
+      using coo_type = decltype(made);
+      auto* const kept = new coo_type(std::move(made));
+      const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<coo_type*>(p); });
+      const auto shown = [&](auto indices) {
+        device_array list(ctx, indices.data(), nb::dtype<typename coo_type::index_type>(), owner);
+        list.shape[0] = indices.size();
+        return to_python(std::move(list));
+      };
+      return nb::make_tuple(shown(kept->rowind()), shown(kept->colind()));
+    }
   });
 }
 
 nb::object to_dense_array(nb::handle object, bool by_columns) {
   const matrix a(object);
-  nb::object result = new_array(a.has_doubles(), a.rows(), a.cols(), 2, by_columns);
-  const auto out = nb::cast<writable_array>(result);
-  a.visit([&](auto view) {
+  return a.anywhere([&](const auto& ctx, auto view) {
     using T = typename decltype(view)::scalar_type;
-    const dense_view<T> to(static_cast<T*>(out.data()), {a.rows(), a.cols()},
-                           by_columns ? layout::column_major : layout::row_major);
-    without_gil([&](const host_context& ctx) { detail::fill_dense(ctx, view, to); });
+    nb::object result = new_dense<T>(ctx, a.rows(), a.cols(), 2, by_columns);
+    const auto target = dense_result(ctx, result, "the result");
+    const auto to = columns_of<T>(target, "the result");
+    without_gil([&] { detail::fill_dense(ctx, view, to); });
+    return result;
   });
-  return result;
 }
 
-nb::object from_dense(const any_array& x, bool wide) {
-  const auto made = [&]<class T, class I>(T, I) {
-    const auto view = columns_of<T>(x, "the dense matrix");
-    return to_python(without_gil([&](const host_context& ctx) { return to_csr<I, I>(ctx, view); }));
-  };
-  if (wide)
-    return holds<double>(x) ? made(double{}, std::int64_t{}) : made(float{}, std::int64_t{});
-  return holds<double>(x) ? made(double{}, std::int32_t{}) : made(float{}, std::int32_t{});
+/// f(T{}, I{}) for the types that two flags stand for.
+template <class F> auto with_types(bool doubles, bool wide, F f) {
+  if (wide) return doubles ? f(double{}, std::int64_t{}) : f(float{}, std::int64_t{});
+  return doubles ? f(double{}, std::int32_t{}) : f(float{}, std::int32_t{});
+}
+
+nb::object from_dense(nb::handle dense, bool wide) {
+  return where(dense, [&](const auto& ctx) {
+    const auto x = dense_operand(ctx, dense, "the dense matrix");
+    return with_types(holds<double>(x), wide, [&]<class T, class I>(T, I) {
+      const auto view = columns_of<T>(x, "the dense matrix");
+      return to_python(ctx, without_gil([&] { return to_csr<I, I>(ctx, view); }));
+    });
+  });
 }
 
 /// From coordinates, duplicates kept in their order; each index is checked.
-nb::object from_coordinates(const any_array& data, const any_array& row, const any_array& col,
-                            std::int64_t rows, std::int64_t cols) {
-  const auto made = [&]<class T, class I>(T, I) {
-    const auto values = vector_of<T>(data, "data");
-    const auto i = vector_of<I>(row, "row"), j = vector_of<I>(col, "col");
-    const coo_view<const T, I, I> entries(values.data(), i.data(), j.data(), {rows, cols},
-                                          values.size());
-    return to_python(without_gil([&](const host_context& ctx) { return to_csr(ctx, entries); }));
-  };
-  if (holds<std::int64_t>(row))
-    return holds<double>(data) ? made(double{}, std::int64_t{}) : made(float{}, std::int64_t{});
-  return holds<double>(data) ? made(double{}, std::int32_t{}) : made(float{}, std::int32_t{});
+nb::object from_coordinates(nb::handle data, nb::handle row, nb::handle col, std::int64_t rows,
+                            std::int64_t cols) {
+  return where(data, [&]<space S>(const context<S>& ctx) {
+    const auto v = dense_operand(ctx, data, "data");
+    const auto r = dense_operand(ctx, row, "row"), c = dense_operand(ctx, col, "col");
+    return with_types(holds<double>(v), holds<std::int64_t>(r), [&]<class T, class I>(T, I) {
+      const auto values = vector_of<T>(v, "data");
+      const auto i = vector_of<I>(r, "row"), j = vector_of<I>(c, "col");
+      const coo_view<const T, I, I, S> entries(values.data(), i.data(), j.data(), {rows, cols},
+                                               values.size());
+      return to_python(ctx, without_gil([&] { return to_csr(ctx, entries); }));
+    });
+  });
 }
 
 } // namespace
@@ -168,6 +210,7 @@ void bind_structure(nb::module_& m) {
   m.def("take", &take);
   m.def("look_up", &look_up);
   m.def("diagonal", &diagonal_of);
+  m.def("coordinates", &coordinates_of);
   m.def("to_dense", &to_dense_array);
   m.def("from_dense", &from_dense);
   m.def("from_coordinates", &from_coordinates);

@@ -3,6 +3,7 @@
 
 #include <lacuna/core/context.hpp>
 #include <lacuna/core/error.hpp>
+#include <lacuna/core/streams.hpp>
 #include <lacuna/op/copy.hpp>
 
 namespace lacuna {
@@ -26,6 +27,8 @@ void device_context::synchronize() const { absent(); }
 void device_context::trim() const { absent(); }
 void* device_context::allocate(std::size_t) const { absent(); }
 void device_context::deallocate(void*, std::size_t) const noexcept {}
+void order_streams(int, CUstream_st*, CUstream_st*) { absent(); }
+int device_of(const void*) { absent(); }
 template <> const device_context& default_context<space::device>() { absent(); }
 
 namespace detail {

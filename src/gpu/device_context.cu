@@ -6,6 +6,7 @@
 #include "gpu/parts/stream_scratch.cuh"
 #include <lacuna/core/context.hpp>
 #include <lacuna/core/error.hpp>
+#include <lacuna/core/streams.hpp>
 #include <lacuna/op/copy.hpp>
 
 namespace lacuna {
@@ -155,6 +156,25 @@ void device_context::deallocate(void* p, std::size_t bytes) const noexcept {
   if (p == nullptr) return;
   (void)cudaFreeAsync(p, state_->stream);
   detail::note_freed(space::device, bytes);
+}
+
+void order_streams(int device, CUstream_st* earlier, CUstream_st* later) {
+  if (earlier == later) return;
+  const detail::gpu::device_guard guard(device);
+  cudaEvent_t reached = nullptr;
+  check(cudaEventCreateWithFlags(&reached, cudaEventDisableTiming), "cudaEventCreate");
+  cudaError_t status = cudaEventRecord(reached, earlier);
+  if (status == cudaSuccess) status = cudaStreamWaitEvent(later, reached, 0);
+  (void)cudaEventDestroy(reached); // goes when it has been reached
+  check(status, "order_streams");
+}
+
+int device_of(const void* data) {
+  cudaPointerAttributes attributes{};
+  check(cudaPointerGetAttributes(&attributes, data), "device_of");
+  const bool on_device =
+      attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  return on_device ? attributes.device : -1;
 }
 
 template <> const device_context& default_context<space::device>() {
