@@ -12,6 +12,7 @@ At home beside SciPy: the names of `scipy.sparse`, its arrays shared without a c
 
 from ._lacuna import version as __version__
 from ._array import sparse_array
+from ._device_array import device_array
 from ._csr import csc_array, csr_array
 from ._coo import coo_array
 from ._dynamic import dynamic_array
@@ -21,7 +22,7 @@ from ._files import generate, generators, read, write
 from ._picture import spy
 from ._plan import plan, tune
 from ._threads import get_threads, set_threads
-from . import graph, linalg
+from . import cuda, graph, linalg
 
 
 def from_scipy(A):
@@ -39,7 +40,7 @@ def from_scipy(A):
 
 
 __all__ = [
-    "block_array", "block_diag", "coo_array", "csc_array", "csr_array", "diags", "dynamic_array", "eye", "eye_array",
+    "block_array", "block_diag", "coo_array", "csc_array", "csr_array", "cuda", "device_array", "diags", "dynamic_array", "eye", "eye_array",
     "from_scipy", "generate", "generators", "get_threads", "graph", "hstack", "kron", "linalg", "plan",
     "random", "random_array", "read", "set_threads", "sparse_array", "spy", "tril", "triu", "tune",
     "vstack", "write",

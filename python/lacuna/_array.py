@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _lacuna
 from ._by_axis import by_axis, checked_axis
+from ._device_array import device_array, device_name, is_device
 from ._element_by_element import element_by_element
 from ._inputs import is_scalar, is_sparse, value_type
 
@@ -47,6 +48,48 @@ class sparse_array(element_by_element, by_axis):
     def size(self):
         """Number of stored entries, as SciPy has it."""
         return self.nnz
+
+    # Where it lives.
+    @property
+    def device(self):
+        """ "cpu", or "cuda:0" and the like."""
+        return "cpu"
+
+    @property
+    def _on_device(self):
+        return self.device != "cpu"
+
+    def to(self, device, *, copy=False):
+        """The array on another device.
+
+        Parameters
+        ----------
+        device : str
+            "cpu", "cuda" or one like "cuda:1".
+        copy : bool, optional
+            Whether an array that is there already is copied; otherwise it is returned itself.
+
+        Notes
+        -----
+        Operations run where their operands live, results live there, too, and nothing is moved
+        unasked: operands in different places are a TypeError.
+
+        Examples
+        --------
+        >>> import numpy as np, lacuna
+        >>> A = lacuna.generate("poisson2d:n=100")
+        >>> A.to("cpu") is A
+        True
+        >>> G = A.to("cuda")  # doctest: +SKIP
+        >>> y = G @ cupy.ones(10000)  # doctest: +SKIP
+        """
+        device = device_name(device)
+        if device == self.device:
+            return self.copy() if copy else self
+        return self._moved(device)
+
+    def _moved(self, device):
+        raise NotImplementedError(f"lacuna: a {self.format}_array lives in host memory; tocsr() can be moved")
 
     @property
     def T(self):
@@ -134,7 +177,7 @@ class sparse_array(element_by_element, by_axis):
             raise ValueError(f"Format {format} is unknown.") from None
 
     def toarray(self, order=None, out=None):
-        """As a dense NumPy array; duplicates are added up.
+        """As a dense array, NumPy's or on a device a `device_array`; duplicates are added up.
 
         Parameters
         ----------
@@ -147,6 +190,8 @@ class sparse_array(element_by_element, by_axis):
             raise ValueError("order cannot be specified if out is not None")
         if out is not None and (out.shape != self.shape or out.dtype != self.dtype):
             raise ValueError("out array must be same dtype and shape as sparse array")
+        if out is not None and self._on_device:
+            raise NotImplementedError("lacuna: toarray has no out on a device")
         dense = _lacuna.to_dense(self._rows(), (order == "F") != self._by_columns)
         dense = dense.T if self._by_columns else dense.reshape(self.shape)
         if out is None:
@@ -201,7 +246,7 @@ class sparse_array(element_by_element, by_axis):
             from ._csr import csr_array
 
             return csr_array(other) @ self
-        other = np.asarray(other)
+        other = device_array(other) if is_device(other) else np.asarray(other)
         if other.dtype == object:
             return NotImplemented
         if self.ndim == 1:
@@ -213,27 +258,30 @@ class sparse_array(element_by_element, by_axis):
         return self * other if is_scalar(other) else self @ other
 
     # For scipy.sparse.linalg.aslinearoperator.
-    def matvec(self, x):
-        """A x."""
-        return self @ x
+    def matvec(self, x, out=None):
+        """A x, into `out` if there is one: an array of the result's shape and type, where A lives."""
+        return self @ x if out is None else self._rows()._multiplied_into(x, out, self._by_columns)
 
     matmat = matvec
 
-    def rmatvec(self, x):
-        """A^T x."""
-        return self.T @ x
+    def rmatvec(self, x, out=None):
+        """A^T x, likewise."""
+        return self.T @ x if out is None else self._rows()._multiplied_into(x, out, not self._by_columns)
 
     rmatmat = rmatvec
 
     def trace(self, offset=0):
         """The sum of a diagonal."""
+        if self._on_device:
+            raise NotImplementedError('lacuna: trace is not there on a device as yet: to("cpu") copies to the host')
         return self.diagonal(k=offset).sum()
 
     def diagonal(self, k=0):
         """The k-th diagonal; those above the main one are positive."""
         rows, cols = self.shape
         if k <= -rows or k >= cols:
-            return np.empty(0, dtype=self.dtype)
+            empty = np.empty(0, dtype=self.dtype)
+            return device_array(empty, self.device) if self._on_device else empty
         a = self._rows()
         k = -k if self._by_columns else k
         if k:
@@ -253,9 +301,11 @@ class sparse_array(element_by_element, by_axis):
 
     def _describe(self):
         sizes = " x ".join(str(n) for n in self.shape)
-        return f"{sizes}, {self.nnz} entries, {self.dtype}, {self._storage()}"
+        return f"{sizes}, {self.nnz} entries, {self.dtype}, {self._storage()}{f', {self.device}' if self._on_device else ''}"
 
     def __str__(self):
+        if self._on_device:
+            return repr(self)
         coo = self.tocoo(copy=False)
         shown = 25
         lines = [f"  ({', '.join(str(int(c[k])) for c in coo.coords)})\t{coo.data[k]}" for k in range(min(coo.nnz, shown))]
@@ -264,6 +314,8 @@ class sparse_array(element_by_element, by_axis):
         return "\n".join([repr(self), *lines])
 
     def _repr_html_(self):
+        if self._on_device:
+            return f"<code>lacuna.{type(self).__name__}</code>: {self._describe()}"
         from ._picture import as_html
 
         return as_html(self)

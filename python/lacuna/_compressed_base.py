@@ -6,6 +6,7 @@ import numpy as np
 
 from . import _lacuna
 from ._array import sparse_array
+from ._device_array import device_array, is_device, moved
 from ._inputs import (
     INT32_MAX,
     as_indices,
@@ -15,6 +16,7 @@ from ._inputs import (
     is_scalar,
     is_shape,
     is_sparse,
+    torch_arrays,
     value_type,
 )
 
@@ -32,6 +34,8 @@ class _compressed(sparse_array):
             shape = as_shape(shape)
         if isinstance(arg1, (sparse_array,)) or is_sparse(arg1):
             self._take_sparse(arg1, copy)
+        elif (theirs := torch_arrays(arg1)) is not None:
+            self._take_torch(*theirs, tuple(arg1.shape), copy)
         elif is_shape(arg1):
             self._take_nothing(as_shape(arg1), dtype)
         elif isinstance(arg1, tuple):
@@ -71,6 +75,15 @@ class _compressed(sparse_array):
         if isinstance(same, _compressed):
             self._sorted, self._unique = same._sorted, same._unique
 
+    def _take_torch(self, format, data, indices, indptr, shape, copy):
+        from ._csr import csc_array, csr_array
+
+        same = object.__new__(csr_array if format == "csr" else csc_array)
+        width = index_type(indices, indptr)
+        same.data, same.indices, same.indptr = as_values(data), as_indices(indices, width), as_indices(indptr, width)
+        same._shape = shape
+        self._take_sparse(same, copy and format == self.format)
+
     def _take_nothing(self, shape, dtype):
         width = index_type(largest=max(shape))
         lines = 1 if len(shape) == 1 else shape[self._by_columns]
@@ -82,10 +95,13 @@ class _compressed(sparse_array):
 
     def _take_arrays(self, data, indices, indptr, shape, dtype, copy):
         lists = not isinstance(indices, np.ndarray)
-        data, indices, indptr = np.asarray(data), np.asarray(indices), np.asarray(indptr)
+        as_array = device_array if all(is_device(a) for a in (data, indices, indptr)) else np.asarray
+        data, indices, indptr = as_array(data), as_array(indices), as_array(indptr)
         if data.ndim != 1 or indices.ndim != 1 or indptr.ndim != 1:
             raise ValueError("data, indices, and indptr should be 1-D")
         lines = len(indptr) - 1
+        if shape is None and as_array is device_array:
+            raise ValueError("lacuna: a shape is needed beside data, indices and indptr on a device")
         if shape is None:
             across = int(indices.max()) + 1 if len(indices) else 0
             shape = (across, lines) if self._by_columns else (lines, across)
@@ -99,16 +115,17 @@ class _compressed(sparse_array):
 
     def _take_dense(self, dense, shape, dtype):
         try:
-            dense = np.asarray(dense)
+            dense = device_array(dense) if is_device(dense) else np.asarray(dense)
         except Exception as e:
             raise ValueError(f"unrecognized {self.format}_array constructor usage") from e
         if dense.dtype == object:
             value_type(dense.dtype)
         if dense.ndim == 0 or dense.ndim > 2 or (dense.ndim == 1 and self._by_columns):
             raise ValueError(f"{self.format}_array is made from arrays of two dimensions, not {dense.ndim}")
-        dense = np.atleast_1d(as_values(dense, dtype))
+        dense = as_values(dense, dtype)
         wide = max(dense.shape) > INT32_MAX or dense.size > INT32_MAX
-        matrix = np.ascontiguousarray(dense.reshape(1, len(dense)) if dense.ndim == 1 else dense)
+        matrix = dense.reshape(1, len(dense)) if dense.ndim == 1 else dense
+        matrix = matrix if isinstance(matrix, device_array) else np.ascontiguousarray(matrix)
         made = _lacuna.from_dense(matrix.T if self._by_columns else matrix, wide)
         self._set(made, dense.shape)
 
@@ -184,14 +201,32 @@ class _compressed(sparse_array):
         lines = 1 if self.ndim == 1 else self._shape[self._by_columns]
         if len(self.indptr) != lines + 1:
             raise ValueError(f"index pointer size {len(self.indptr)} should be {lines + 1}")
-        if self.indptr[0] != 0:
-            raise ValueError("index pointer should start with 0")
         if len(self.indices) != len(self.data):
             raise ValueError("indices and data should have the same size")
+        if self._on_device:
+            if full_check:
+                _lacuna.check(self._rows())
+            return
+        if self.indptr[0] != 0:
+            raise ValueError("index pointer should start with 0")
         if self.indptr[-1] > len(self.indices):
             raise ValueError("Last value of index pointer should be less than the size of index and data arrays")
         if full_check:
             _lacuna.check(self._rows())
+
+    # Where it lives.
+    @property
+    def device(self):
+        """ "cpu", or "cuda:0" and the like."""
+        return self.indptr.device if isinstance(self.indptr, device_array) else "cpu"
+
+    @property
+    def _on_device(self):
+        return isinstance(self.indptr, device_array)
+
+    def _moved(self, device):
+        n = self.nnz
+        return self._like(*(moved(a, device) for a in (self.data[:n], self.indices[:n], self.indptr)))
 
     # Sizes.
     @property
@@ -202,7 +237,7 @@ class _compressed(sparse_array):
     @property
     def nnz(self):
         """Number of stored entries, zeros and duplicates counted."""
-        return int(self.indptr[-1])
+        return len(self.indices) if self._on_device else int(self.indptr[-1])
 
     @property
     def nbytes(self):
@@ -229,7 +264,8 @@ class _compressed(sparse_array):
     def _with_data(self, data):
         """The same pattern with other values, which it shares."""
         n = self.nnz
-        return self._like(np.ascontiguousarray(as_values(data)[:n]), self.indices[:n], self.indptr)
+        data = as_values(data)[:n]
+        return self._like(data if self._on_device else np.ascontiguousarray(data), self.indices[:n], self.indptr)
 
     def resize(self, *shape):
         """Other sizes, in place: entries outside go."""

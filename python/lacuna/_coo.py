@@ -6,6 +6,7 @@ import numpy as np
 
 from . import _lacuna
 from ._array import sparse_array
+from ._device_array import device_array, is_device, moved, operand
 from ._csr import csr_array
 from ._inputs import as_indices, as_shape, as_values, index_type, is_scalar, is_shape, is_sparse, value_type
 
@@ -39,7 +40,10 @@ class coo_array(sparse_array):
         self.has_canonical_format = False
         if is_sparse(arg1):
             other = arg1.tocoo(copy=copy) if arg1.ndim == 2 or hasattr(arg1, "coords") else arg1.tocsr().tocoo()
-            self.data, self.coords, self._shape = other.data, tuple(other.coords), tuple(other.shape)
+            coords = other.coords if hasattr(other, "coords") else (other.row, other.col)  # CuPy's have no coords
+            width = index_type(*coords)
+            self.data, self._shape = other.data, tuple(other.shape)
+            self.coords = tuple(as_indices(c, width) if is_device(c) else c for c in coords)
             self.has_canonical_format = bool(other.has_canonical_format)
             if copy:
                 self.data, self.coords = self.data.copy(), tuple(c.copy() for c in self.coords)
@@ -51,6 +55,8 @@ class coo_array(sparse_array):
         elif isinstance(arg1, tuple):
             self._take_entries(arg1, shape, dtype, copy)
         else:
+            if is_device(arg1):
+                raise NotImplementedError("lacuna: csr_array takes dense arrays on a device; its tocoo() is this")
             dense = np.asarray(arg1)
             dense = np.atleast_1d(as_values(dense, dtype))
             if dense.ndim > 2:
@@ -69,6 +75,8 @@ class coo_array(sparse_array):
             coords = tuple(coords)
         except (TypeError, ValueError):
             raise TypeError("invalid input format") from None
+        if shape is None and any(is_device(c) for c in coords):
+            raise ValueError("lacuna: a shape is needed beside coordinates on a device")
         if shape is None:
             if any(len(c) == 0 for c in coords):
                 raise ValueError("cannot infer dimensions from zero sized index arrays")
@@ -85,11 +93,23 @@ class coo_array(sparse_array):
             raise ValueError("coordinates and data arrays must be 1-D")
         if any(len(c) != len(self.data) for c in self.coords):
             raise ValueError("all index and data arrays must have the same length")
+        if self._on_device:
+            return  # tocsr() looks at every index
         for k, (c, size) in enumerate(zip(self.coords, self._shape)):
             if len(c) and c.max() >= size:
                 raise ValueError(f"axis {k} index {c.max()} exceeds array dimension {size}")
             if len(c) and c.min() < 0:
                 raise ValueError(f"negative axis {k} index: {c.min()}")
+
+    @property
+    def device(self):
+        """ "cpu", or "cuda:0" and the like."""
+        return self.data.device if isinstance(self.data, device_array) else "cpu"
+
+    def _moved(self, device):
+        made = coo_array((moved(self.data, device), tuple(moved(c, device) for c in self.coords)), shape=self._shape)
+        made.has_canonical_format = self.has_canonical_format
+        return made
 
     @property
     def dtype(self):
@@ -131,8 +151,8 @@ class coo_array(sparse_array):
         """A CSR array with every entry, duplicates in their order."""
         m, n = self._shape if self.ndim == 2 else (1, self._shape[0])
         width = index_type(*self.coords, largest=max(m, n, self.nnz))
-        row, col = (np.ascontiguousarray(c, dtype=width) for c in (self.row, self.col))
-        made = _lacuna.from_coordinates(np.ascontiguousarray(self.data), row, col, m, n)
+        row, col = (operand(c, width) for c in (self.row, self.col))
+        made = _lacuna.from_coordinates(operand(self.data, self.dtype), row, col, m, n)
         return csr_array._made(made, self._shape)
 
     def tocsr(self, copy=False):

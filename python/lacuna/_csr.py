@@ -6,6 +6,7 @@ import numpy as np
 
 from . import _lacuna
 from ._compressed_base import _compressed
+from ._device_array import device_array, is_device, operand
 from ._index import parsed_key, points_of, range_or_list
 from ._inputs import is_scalar, is_sparse, value_type
 
@@ -19,9 +20,9 @@ class csr_array(_compressed):
     Parameters
     ----------
     arg1 : array, sparse array or tuple
-        A dense array; a sparse array of Lacuna's or SciPy's, whose arrays are used as they are
-        where their types allow; a shape, for an array without entries; ``(data, (row, col))``;
-        ``(data, indices, indptr)``.
+        A dense array; a sparse array of Lacuna's, SciPy's, CuPy's or PyTorch's, whose arrays are used
+        as they are where their types allow; a shape, for an array without entries;
+        ``(data, (row, col))``; ``(data, indices, indptr)``. Arrays on a device stay there.
     shape : tuple of int, optional
         Rows and columns, where `arg1` does not say.
     dtype : dtype, optional
@@ -67,6 +68,8 @@ class csr_array(_compressed):
 
     def _coordinates(self):
         """Row and column of each entry."""
+        if self._on_device:
+            return _lacuna.coordinates(self)[-self.ndim :]
         rows = np.repeat(np.arange(self._matrix_shape()[0], dtype=self.indices.dtype), np.diff(self.indptr))
         cols = self.indices[: self.nnz]
         return (rows, cols) if self.ndim == 2 else (cols,)
@@ -125,11 +128,13 @@ class csr_array(_compressed):
 
     def _taken(self, rows, cols):
         """Rows and columns: (first, last), or lists, in which numbers may be repeated."""
-        if not isinstance(rows, tuple):
-            rows = np.ascontiguousarray(rows, dtype=self.indices.dtype)
-        if not isinstance(cols, tuple):
-            cols = np.ascontiguousarray(cols, dtype=self.indices.dtype)
-        return csr_array._made(_lacuna.take(self, rows, cols))
+        return csr_array._made(_lacuna.take(self, self._line_list(rows), self._line_list(cols)))
+
+    def _line_list(self, lines):
+        if isinstance(lines, tuple):
+            return lines
+        lines = np.ascontiguousarray(lines, dtype=self.indices.dtype)
+        return device_array(lines, self.device) if self._on_device else lines
 
     # Conversions.
     def tocsr(self, copy=False):
@@ -178,6 +183,8 @@ class csr_array(_compressed):
             raise ValueError("Scalar operands are not allowed, use '*' instead")
         if is_sparse(other):
             return self._sparse_product(csr_array(other))
+        if self._on_device or is_device(other):
+            return self._device_product(other, False)
         x = np.asarray(other)
         if x.dtype == object or x.ndim not in (1, 2):
             if hasattr(other, "__rmatmul__") or x.dtype == object:
@@ -194,6 +201,23 @@ class csr_array(_compressed):
         a = self.astype(dtype, copy=False)._as_shape(self._matrix_shape())
         made = _multiply_dense(a, np.ascontiguousarray(x, dtype=dtype), transposed)
         return made if self.ndim == 2 else made[0]
+
+    def _device_product(self, x, transposed):
+        if not (self._on_device and is_device(x)):
+            here, there = ("the array", "the operand") if self._on_device else ("the operand", "the array")
+            raise TypeError(f"lacuna: {here} is on a device and {there} in host memory: move one of them, "
+                            'as by A.to("cuda"), lacuna.device_array(x) or x.get()')
+        x = device_array(x)
+        dtype = value_type(np.result_type(self.dtype, x.dtype))
+        a = self.astype(dtype, copy=False)._as_shape(self._matrix_shape())
+        try:
+            return _multiply_dense(a, operand(x, dtype), transposed)
+        except ValueError as e:
+            raise ValueError(f"matmul: dimension mismatch: {e}") from None
+
+    def _multiplied_into(self, x, out, transposed):
+        _multiply_dense(self, x, transposed, out)
+        return out
 
     def _sparse_product(self, other):
         if other.shape[0] != self._shape[-1]:
@@ -305,6 +329,8 @@ class csc_array(_compressed):
                 pass
         if is_scalar(other):
             raise ValueError("Scalar operands are not allowed, use '*' instead")
+        if self._on_device or is_device(other):
+            return self._rows()._device_product(other, True)
         x = np.asarray(other)
         if x.dtype == object or x.ndim not in (1, 2):
             return NotImplemented

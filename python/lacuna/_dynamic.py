@@ -7,6 +7,7 @@ import numpy as np
 from . import _lacuna
 from ._array import sparse_array
 from ._csr import csr_array
+from ._device_array import device_array, is_device, operand
 from ._index import coordinates, parsed_key
 from ._inputs import as_values, is_scalar, is_sparse
 
@@ -51,7 +52,16 @@ class dynamic_array(sparse_array):
             raise ValueError("dynamic_array has two dimensions")
         rows = rows._merged()
         self._shape, self._dtype, self._width = rows.shape, rows.dtype, rows.indices.dtype
+        self._device = rows.device
         self._made = _lacuna.to_dynamic(rows)
+
+    @property
+    def device(self):
+        """ "cpu", or "cuda:0" and the like."""
+        return self._device
+
+    def _moved(self, device):
+        return dynamic_array(self.tocsr()._moved(device))
 
     @property
     def dtype(self):
@@ -84,21 +94,29 @@ class dynamic_array(sparse_array):
 
     def __matmul__(self, other):
         if not (is_scalar(other) or is_sparse(other)):
+            if self._on_device or is_device(other):
+                return self._made.multiply_dense(operand(other, self._dtype), False)
             x = np.asarray(other)
             if x.dtype.kind in "fiub" and x.ndim in (1, 2) and np.result_type(x.dtype, self._dtype) == self._dtype:
                 return self._made.multiply_dense(np.ascontiguousarray(x, dtype=self._dtype), False)
         return self.tocsr()._product(other)
 
-    def rmatvec(self, x):
-        """A^T x."""
-        return self._made.multiply_dense(np.ascontiguousarray(x, dtype=self._dtype), True)
+    def matvec(self, x, out=None):
+        """A x, into `out` if there is one."""
+        return self @ x if out is None else self._made.multiply_dense(x, False, out)
+
+    def rmatvec(self, x, out=None):
+        """A^T x, into `out` if there is one."""
+        return self._made.multiply_dense(x if out is not None else operand(x, self._dtype), True, out)
 
     def _batch(self, rows, cols):
+        if self._on_device:
+            return tuple(operand(c, self._width) for c in (rows, cols))
         rows, cols = np.broadcast_arrays(rows, cols)
         return tuple(np.ascontiguousarray(c.ravel(), dtype=self._width) for c in (rows, cols))
 
     def insert(self, data, coords, existing="add"):
-        """Inserts a batch of entries.
+        """Inserts a batch of entries; of an array on a device, from arrays there.
 
         Parameters
         ----------
@@ -112,7 +130,10 @@ class dynamic_array(sparse_array):
         inserted, changed : int
         """
         rows, cols = self._batch(*coords)
-        data = np.ascontiguousarray(np.broadcast_to(as_values(data, self._dtype), rows.shape))
+        if self._on_device:
+            data = operand(data, self._dtype)
+        else:
+            data = np.ascontiguousarray(np.broadcast_to(as_values(data, self._dtype), rows.shape))
         if existing not in _RULES:
             raise ValueError(f"existing is one of {', '.join(_RULES)}, not {existing!r}")
         return self._made.insert(data, rows, cols, _RULES[existing])
@@ -147,6 +168,8 @@ class dynamic_array(sparse_array):
     def __setitem__(self, key, value):
         k = parsed_key(key, self._shape)
         i, j = coordinates(k, self._shape)
+        if self._on_device:
+            return self._set_to(i.ravel(), j.ravel(), value)
         if is_sparse(value):
             value = value.toarray()
         value = as_values(value, self._dtype)
@@ -169,3 +192,13 @@ class dynamic_array(sparse_array):
             self._made.erase(*self._batch(rows[zero], cols[zero]))
         if not zero.all():
             self.insert(value[~zero], (rows[~zero], cols[~zero]), "replace")
+
+    def _set_to(self, rows, cols, value):
+        """On a device elements are set to a number; their places come from the key, so from the host."""
+        if not is_scalar(value):
+            raise TypeError("lacuna: an array on a device is set to numbers; insert() takes arrays that are there")
+        rows, cols = (device_array(c.astype(self._width), self._device) for c in (rows, cols))
+        if value == 0:
+            self.erase((rows, cols))
+        else:
+            self.insert(device_array(np.full(len(rows), value, self._dtype), self._device), (rows, cols), "replace")

@@ -6,6 +6,8 @@ import operator
 
 import numpy as np
 
+from ._device_array import device_array, is_device
+
 INT32_MAX = np.iinfo(np.int32).max
 VALUE_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -25,11 +27,13 @@ def value_type(dtype) -> np.dtype:
 
 
 def as_values(data, dtype=None, copy=False) -> np.ndarray:
-    """`data` as an array of a type that is held; the same array where it already is one."""
-    data = np.asarray(data)
+    """`data` as an array of a type that is held, where it is; the same array where it already is one."""
+    data = device_array(data) if is_device(data) else np.asarray(data)
     dtype = value_type(data.dtype if dtype is None else dtype)
     if data.dtype.kind == "c":
         value_type(data.dtype)
+    if isinstance(data, device_array) and data.dtype.kind != "f":
+        raise TypeError(f"lacuna: values on a device are float32 or float64, not {data.dtype}")
     return data.astype(dtype) if copy or data.dtype != dtype else data
 
 
@@ -39,15 +43,19 @@ def index_type(*arrays, largest=0, narrow=False) -> np.dtype:
     if largest > INT32_MAX:
         return np.dtype(np.int64)
     for a in arrays:
-        a = np.asarray(a)
+        on_device = is_device(a)
+        a = device_array(a) if on_device else np.asarray(a)
         if np.can_cast(a.dtype, np.int32) or a.size == 0:
             continue
-        if not narrow or a.dtype.kind not in "iu" or a.max() > INT32_MAX or a.min() < -INT32_MAX - 1:
+        if not narrow or on_device or a.dtype.kind not in "iu" or a.max() > INT32_MAX or a.min() < -INT32_MAX - 1:
             return np.dtype(np.int64)
     return np.dtype(np.int32)
 
 
 def as_indices(a, dtype, copy=False) -> np.ndarray:
+    if is_device(a):
+        a = device_array(a)
+        return a.astype(dtype) if copy or a.dtype != dtype else a
     a = np.asarray(a)
     if a.dtype.kind not in "iu" and a.size > 0 and not np.array_equal(a, a.astype(np.int64)):
         raise ValueError(f"lacuna: indices are whole numbers, not {a.dtype}")
@@ -69,6 +77,16 @@ def is_scalar(x) -> bool:
 def is_sparse(x) -> bool:
     """Lacuna's arrays and SciPy's, and what else converts itself to CSR."""
     return hasattr(x, "tocsr") and hasattr(x, "nnz")
+
+
+def torch_arrays(x):
+    """(format, data, indices, indptr) of a compressed sparse tensor of PyTorch's; None of anything else."""
+    layout = str(getattr(x, "layout", ""))
+    if layout == "torch.sparse_csr":
+        return "csr", x.values(), x.col_indices(), x.crow_indices()
+    if layout == "torch.sparse_csc":
+        return "csc", x.values(), x.row_indices(), x.ccol_indices()
+    return None
 
 
 def is_shape(x) -> bool:

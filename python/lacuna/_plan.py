@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
-
 from . import _lacuna
 from ._csr import csr_array
+from ._device_array import operand
 
 
 class planned:
@@ -18,13 +17,17 @@ class planned:
         self.shape, self.dtype, self.ndim = shape, dtype, 2
 
     def __matmul__(self, x):
-        return self._made.multiply_dense(np.ascontiguousarray(x, dtype=self.dtype), False)
+        return self._made.multiply_dense(operand(x, self.dtype), False)
 
-    matvec = matmat = __matmul__
+    def matvec(self, x, out=None):
+        """A x, into `out` if there is one."""
+        return self @ x if out is None else self._made.multiply_dense(x, False, out)
 
-    def rmatvec(self, x):
-        """A^T x; announce such products by `transposed_multiplies`."""
-        return self._made.multiply_dense(np.ascontiguousarray(x, dtype=self.dtype), True)
+    matmat = matvec
+
+    def rmatvec(self, x, out=None):
+        """A^T x, into `out` if there is one; announce such products by `transposed_multiplies`."""
+        return self._made.multiply_dense(operand(x, self.dtype) if out is None else x, True, out)
 
     rmatmat = rmatvec
 

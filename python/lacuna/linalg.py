@@ -1,6 +1,8 @@
 """Linear systems: SciPy's names and signatures, Lacuna's methods.
 
-Operators and preconditioners may be Lacuna's, SciPy's sparse arrays and LinearOperators, or dense.
+Operators and preconditioners may be Lacuna's, SciPy's sparse arrays and LinearOperators, or dense. On
+a device A and b live there, and so does the result; operators may be functions of device arrays,
+preconditioners are Lacuna's.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import numpy as np
 
 from . import _lacuna
 from ._csr import csr_array
+from ._device_array import device_array, is_device
 from ._inputs import is_sparse, value_type
 
 __all__ = ["NotConverged", "amg", "bicgstab", "cg", "expm_multiply", "gmres", "ic0", "ilu0", "jacobi",
@@ -35,6 +38,9 @@ class preconditioner:
 
     def matvec(self, r):
         """M^-1 r."""
+        if is_device(r):
+            r = device_array(r)
+            return self._made(r.ravel().astype(self.dtype, copy=False)).reshape(r.shape)
         r = np.asarray(r)
         if r.ndim == 2 and r.shape[1] != 1:
             return np.column_stack([self.matvec(c) for c in r.T])
@@ -110,6 +116,25 @@ def _function_of(A):
     return lambda x: A @ x
 
 
+def _right_side(A, b):
+    """b as an array where A lives: TypeError if it is elsewhere."""
+    if not is_device(b) and not A._on_device:
+        return np.asarray(b)
+    if not (is_device(b) and A._on_device):
+        raise TypeError("lacuna: A and b live in different places: move one of them, as by A.to(\"cuda\"), "
+                        "lacuna.device_array(b) or b.get()")
+    return device_array(b)
+
+
+def _zeros_like(b, dtype):
+    """Of b's shape and layout."""
+    if not is_device(b):
+        return np.zeros(b.shape, dtype, order="F")
+    by_columns = b.ndim == 2 and b.strides[0] < b.strides[1]
+    return _lacuna.zeros_on_device(b.shape[0], b.size // max(b.shape[0], 1), b.ndim, dtype == np.float64,
+                                   by_columns, b.device_index)
+
+
 def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, with_x=True, restart=30):
     sparse = is_sparse(A)
     a = csr_array(A) if sparse else A
@@ -117,16 +142,22 @@ def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, with_x=True, res
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(f"expected square matrix (shape: {shape})")
     n = shape[0]
-    b = np.asarray(b)
+    b = _right_side(a, b) if sparse else device_array(b) if is_device(b) else np.asarray(b)
     if b.shape not in ((n,), (n, 1)):
         raise ValueError(f"shapes of A {shape} and b {b.shape} are incompatible")
     if b.dtype.kind == "c":
         value_type(b.dtype)
     types = [b.dtype] + [np.dtype(o.dtype) for o in (a,) if getattr(o, "dtype", None) is not None]
     dtype = value_type(np.result_type(*types))
-    if x0 is not None and np.shape(x0) not in ((n,), (n, 1)):
-        raise ValueError(f"shapes of A {shape} and x0 {np.shape(x0)} are incompatible")
-    x = np.zeros(n, dtype) if x0 is None else np.array(x0, dtype=dtype).ravel()
+    if x0 is not None and (x0_shape := tuple(x0.shape if hasattr(x0, "shape") else np.shape(x0))) not in ((n,), (n, 1)):
+        raise ValueError(f"shapes of A {shape} and x0 {x0_shape} are incompatible")
+    b = b.ravel().astype(dtype, copy=False)
+    if x0 is None:
+        x = _zeros_like(b, dtype)
+    elif is_device(b):
+        x = device_array(x0).ravel().astype(dtype)
+    else:
+        x = np.array(x0, dtype=dtype).ravel()
     if sparse:
         a = a.astype(dtype, copy=False)
     if M is not None:
@@ -136,7 +167,7 @@ def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, with_x=True, res
             M = _function_of(csr_array(M) if is_sparse(M) else M)
     iterations = 10 * n if maxiter is None else int(maxiter)
     converged, reason, count, residual, text, _ = _lacuna.krylov(
-        method, a if sparse else _function_of(a), not sparse, np.ascontiguousarray(b.ravel(), dtype=dtype), x,
+        method, a if sparse else _function_of(a), not sparse, b if is_device(b) else np.ascontiguousarray(b), x,
         M, float(rtol), float(atol), max(iterations, 1), restart, callback, x if with_x else None)
     info = 0 if converged else (count or 1) if reason in ("iteration_limit", "time_limit", "stagnation") else -1
     return x, info
@@ -246,14 +277,14 @@ def solve(A, b, *, method="auto", preconditioner="auto", rtol=None, atol=0.0, ma
     (True, 'cg')
     """
     A = csr_array(A)
-    b = np.asarray(b.toarray() if is_sparse(b) else b)
+    b = _right_side(A, b.toarray() if is_sparse(b) else b)
     if b.dtype.kind == "c":
         value_type(b.dtype)
     if A.shape[0] != A.shape[1] or b.ndim not in (1, 2) or b.shape[0] != A.shape[0]:
         raise ValueError(f"shapes of A {A.shape} and b {b.shape} are incompatible")
     dtype = value_type(np.result_type(A.dtype, b.dtype))
-    right = np.asfortranarray(b, dtype=dtype)
-    x = np.zeros(b.shape, dtype, order="F")
+    right = b.astype(dtype, copy=False) if is_device(b) else np.asfortranarray(b, dtype=dtype)
+    x = _zeros_like(right, dtype)
     with_it = preconditioner if isinstance(preconditioner, str) else preconditioner._made
     made = _lacuna.solve(A.astype(dtype, copy=False), right, x, method, with_it,
                          -1.0 if rtol is None else float(rtol), float(atol), 0 if maxiter is None else int(maxiter))
@@ -288,7 +319,7 @@ def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, u
     array([1., 2.])
     """
     A = csr_array(A)
-    b = np.asarray(b)
+    b = _right_side(A, b)
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"A must be a square matrix but its shape is {A.shape}.")
     if b.ndim not in (1, 2) or b.shape[0] != A.shape[0]:
@@ -296,8 +327,11 @@ def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, u
     if csr_array._made(_lacuna.triangle(A, 1 if lower else -1, lower)).nnz:
         raise ValueError(f"A is not triangular: it has an entry {'above' if lower else 'below'} the diagonal.")
     dtype = value_type(np.result_type(A.dtype, b.dtype))
-    reuse = overwrite_b and b.dtype == dtype and (b.flags.c_contiguous or b.flags.f_contiguous)
-    x = b if reuse else np.array(b, dtype=dtype)
+    if is_device(b):
+        x = b if overwrite_b and b.dtype == dtype else b.astype(dtype)
+    else:
+        reuse = overwrite_b and b.dtype == dtype and (b.flags.c_contiguous or b.flags.f_contiguous)
+        x = b if reuse else np.array(b, dtype=dtype)
     try:
         _lacuna.solve_triangle(A.astype(dtype, copy=False), x, x, lower, unit_diagonal)
     except ValueError as e:
@@ -317,6 +351,10 @@ def norm(A, ord=None, axis=None):
     (5.0, 7.0, 4.0)
     """
     A = csr_array(A)._merged()
+    if A._on_device:
+        if axis is None and ord in (None, "fro", "f", 1, np.inf):
+            return _lacuna.norm(A._transposed() if ord == 1 else A, ord not in (1, np.inf))
+        raise NotImplementedError("lacuna: on a device there are the norms fro, 1 and inf of a matrix")
     if axis is None or (isinstance(axis, tuple) and len(axis) == 2):
         if ord in (None, "fro", "f"):
             return np.sqrt(A._over("sum_of_squares", None, A))

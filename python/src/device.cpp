@@ -401,7 +401,7 @@ nb::object to_python(device_array a) {
 
 void bind_device(nb::module_& m) {
   m.def("device_count", [] { return device_count(); });
-  m.def("require_device", &require_device);
+  m.def("current_device", [] { return std::max(chosen.device, 0); });
   m.def("choose_stream", &choose_stream);
   m.def("synchronize", [](int device) {
     const device_context ctx = device_context_on(device);

@@ -24,7 +24,7 @@ def check_function(node, function):
     assert [p for p in parameters(node) if p != "self"] == [p for p in there if p != "self"], node.name
 
 
-@pytest.mark.parametrize("name", ["lacuna", "lacuna.linalg", "lacuna.graph"])
+@pytest.mark.parametrize("name", ["lacuna", "lacuna.cuda", "lacuna.linalg", "lacuna.graph"])
 def test_stubs(name):
     module = importlib.import_module(name)
     file = FOLDER / ("__init__.pyi" if name == "lacuna" else name.split(".")[1] + ".pyi")
