@@ -145,7 +145,8 @@ device_array from_dlpack(nb::handle object, int device, const char* name) {
 /// The device that an object's memory is on by DLPack; -1: none, or it does not say.
 int dlpack_device(nb::handle object) {
   if (!nb::hasattr(object, "__dlpack_device__")) return -1;
-  const auto [kind, device] = nb::cast<std::pair<int, int>>(object.attr("__dlpack_device__")());
+  const nb::object place = object.attr("__dlpack_device__")();
+  const int kind = nb::cast<int>(place[0]), device = nb::cast<int>(place[1]);
   return kind == dlpack_cuda || kind == dlpack_cuda_managed ? device : -1;
 }
 
@@ -285,13 +286,13 @@ nb::object interface_of(const device_array& a) {
 }
 
 /// stream: the consumer's, which waits for what wrote the array; -1: it need not.
-nb::object export_dlpack(nb::handle self, nb::handle stream, nb::handle max_version,
+nb::object export_dlpack(nb::handle self, nb::handle stream, nb::handle /*max_version*/,
                          nb::handle dl_device, nb::handle copy) {
   nb::object kept = nb::borrow(self);
   if (copy.ptr() == Py_True) kept = copy_of(nb::cast<const device_array&>(self));
   const auto& a = nb::cast<const device_array&>(kept);
   if (!dl_device.is_none() &&
-      nb::cast<std::pair<int, int>>(dl_device) != std::pair(dlpack_cuda, a.device()))
+      (nb::cast<int>(dl_device[0]) != dlpack_cuda || nb::cast<int>(dl_device[1]) != a.device()))
     throw nb::buffer_error("lacuna: get() copies a device_array to the host, __dlpack__ does not");
   const std::int64_t consumer = stream.is_none() ? 1 : nb::cast<std::int64_t>(stream);
   if (consumer == 0) throw nb::value_error("lacuna: DLPack has no stream 0; 1 is the default one");
@@ -302,14 +303,15 @@ nb::object export_dlpack(nb::handle self, nb::handle stream, nb::handle max_vers
                                             static_cast<std::size_t>(a.shape[1])};
   const nb::ndarray<> shown(a.data, static_cast<std::size_t>(a.ndim), shape.data(), kept,
                             a.stride.data(), a.type, dlpack_cuda, a.device());
-  const nb::object holder = nb::cast(shown);
-  return max_version.is_none() ? holder.attr("__dlpack__")()
-                               : holder.attr("__dlpack__")(nb::arg("max_version") = max_version);
+  return nb::cast(shown); // a capsule without a version, which every consumer takes
 }
 
 /// Elements [first, last) of a vector, rows of a matrix.
-nb::object part_of(const device_array& a, const nb::slice& range) {
-  const auto [first, last, step, length] = range.compute(static_cast<std::size_t>(a.shape[0]));
+nb::object part_of(const device_array& a, nb::handle key) {
+  if (!nb::isinstance<nb::slice>(key))
+    throw_type("lacuna: elements on a device are not read one by one; get() copies them all");
+  const auto [first, last, step, length] =
+      nb::borrow<nb::slice>(key).compute(static_cast<std::size_t>(a.shape[0]));
   if (step != 1) throw_type("lacuna: slices of a device_array have a step of 1");
   device_array part = a;
   part.shape[0] = static_cast<std::int64_t>(length);
