@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # build_wheels.sh DIR: a wheel for every Python from 3.10 on that is on PATH or pyenv's, repaired by
-# auditwheel (libraries it needs go into it) and tried in a fresh virtual environment.
+# auditwheel (libraries it needs go into it) and tried in a fresh virtual environment. LACUNA_CUDA=AUTO in
+# the environment: with the GPU part, for Hopper and as PTX for others, where nvcc is found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p "$1"
@@ -27,7 +28,8 @@ for python in "${pythons[@]}"; do
   rm -rf "$scratch/raw" "$scratch/try"
   # The library itself is compiled once: all share the folder of its objects.
   "$python" -m venv "$scratch/try"
-  "$scratch/try/bin/python" -m pip wheel -q --no-deps --config-settings=build-dir="$PWD/build/wheel" -w "$scratch/raw" .
+  "$scratch/try/bin/python" -m pip wheel -q --no-deps --config-settings=build-dir="$PWD/build/wheel" \
+    --config-settings=cmake.define.LACUNA_CUDA="${LACUNA_CUDA:-OFF}" --config-settings=cmake.define.LACUNA_PACKAGE=ON -w "$scratch/raw" .
   PATH="$scratch/tools/bin:$PATH" "$scratch/tools/bin/auditwheel" repair -w "$scratch/repaired" "$scratch"/raw/*.whl
   wheel=$(ls -t "$scratch"/repaired/*.whl | head -n 1)
   say "trying $(basename "$wheel") in a fresh environment"

@@ -7,8 +7,11 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
 
 import lacuna
+from strategies import pairs, same
 
 needs_device = pytest.mark.skipif(not lacuna.cuda.is_available(), reason="no CUDA device")
 rng = np.random.default_rng(1)
@@ -223,6 +226,33 @@ def test_products(dtype, wide):
     close(-A / 4, -host / 4)
     A *= 2
     close(A, 2 * S)
+
+
+FLOATS = [np.float32, np.float64]
+
+
+@needs_device
+@given(pairs(dtypes=FLOATS), st.integers(-3, 3))
+def test_like_on_the_host(pair, k):
+    _, A = pair
+    G = A.to("cuda")
+    m, n = A.shape
+    x = np.arange(n, dtype=A.dtype)
+    X = np.arange(3.0 * n).reshape(n, 3).astype(A.dtype)
+    assert G.shape == A.shape and G.nnz == A.nnz and G.dtype == A.dtype
+    for ours, host in ((G @ lacuna.device_array(x), A @ x), (G @ by_dlpack(X), A @ X), (G.T @ (G @ by_interface(x)), A.T @ (A @ x)),
+                       (G.toarray(), A.toarray()), (G.diagonal(k), A.diagonal(k))):
+        assert isinstance(ours, lacuna.device_array)
+        same(ours.get(), host)
+    for ours, host in ((G, A), (G.T, A.T), (G.tocsr(), A.tocsr()), (G.tocsc(), A.tocsc()), (G.tocoo(), A.tocoo()), (G + 2 * G, A + 2 * A),
+                       (G @ G.T, A @ A.T), (G.T @ G, A.T @ A), (lacuna.tril(G, k), lacuna.tril(A, k)), (lacuna.triu(G, k), lacuna.triu(A, k)),
+                       (G[: m // 2, n // 3 :], A[: m // 2, n // 3 :]), (G.astype(np.float64), A.astype(np.float64)), (G.todynamic(), A)):
+        assert ours.device == "cuda:0" and ours.shape == host.shape
+        same(ours.to("cpu"), host)
+    assert G.tocsr().has_canonical_format == A.tocsr().has_canonical_format
+    G, A = G.tocsr(), A.tocsr()
+    G.eliminate_zeros(), A.eliminate_zeros()
+    assert G.nnz == A.nnz and G.has_sorted_indices == A.has_sorted_indices
 
 
 @needs_device
