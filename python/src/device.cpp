@@ -1,12 +1,11 @@
 // device_array and streams for Python.
 #include "device.hpp"
 
+#include <algorithm>
 #include <map>
-#include <mutex>
 
 #include "matrix.hpp"
 #include <lacuna/core/error.hpp>
-#include <lacuna/core/streams.hpp>
 #include <lacuna/op/cast.hpp>
 #include <lacuna/op/vector.hpp>
 #include <nanobind/stl/string.h>
@@ -163,8 +162,8 @@ void require_dense(const device_array& a) {
 /// An array of the same shape and layout, of what f(ctx, from) returns.
 template <class To, class From, class F> nb::object made_like(const device_array& a, F f) {
   require_dense(a);
-  const device_context ctx = device_context_on(a.device());
-  a.settle_on(ctx);
+  const device_context ctx = device_context_on(a.device);
+  a.uses->before_reading_on(ctx);
   const vector_view<const From, space::device> from(static_cast<const From*>(a.data), a.size());
   array<To, space::device> made = without_gil([&] { return f(ctx, from); });
   return to_python(device_array(ctx, std::move(made), a.ndim, a.shape[0], a.shape[1],
@@ -212,17 +211,16 @@ nb::object scaled_copy(const device_array& a, double factor) {
   });
 }
 
-void scale_in_place(device_array& a, double factor) {
+void scale_in_place(const device_array& a, double factor) {
   if (a.read_only) throw_type("lacuna: the array is read-only");
   require_dense(a);
-  const device_context ctx = device_context_on(a.device());
-  a.settle_on(ctx);
+  const device_context ctx = device_context_on(a.device);
+  a.uses->before_writing_on(ctx);
   with_values(a, [&]<class T>(T) {
     without_gil([&] {
       scale(ctx, factor, vector_view<T, space::device>(static_cast<T*>(a.data), a.size()));
     });
   });
-  a.written_on = ctx;
 }
 
 nb::object zeros(std::int64_t rows, std::int64_t cols, int ndim, bool doubles, bool by_columns,
@@ -281,7 +279,7 @@ nb::object interface_of(const device_array& a) {
   all["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(a.data), a.read_only);
   all["strides"] = a.has_rows_without_gaps() ? nb::none() : nb::object(byte_strides(a));
   all["version"] = 3;
-  all["stream"] = number_of(a.written_on.stream());
+  all["stream"] = number_of(a.uses->writer().stream());
   return all;
 }
 
@@ -292,17 +290,17 @@ nb::object export_dlpack(nb::handle self, nb::handle stream, nb::handle /*max_ve
   if (copy.ptr() == Py_True) kept = copy_of(nb::cast<const device_array&>(self));
   const auto& a = nb::cast<const device_array&>(kept);
   if (!dl_device.is_none() &&
-      (nb::cast<int>(dl_device[0]) != dlpack_cuda || nb::cast<int>(dl_device[1]) != a.device()))
+      (nb::cast<int>(dl_device[0]) != dlpack_cuda || nb::cast<int>(dl_device[1]) != a.device))
     throw nb::buffer_error("lacuna: get() copies a device_array to the host, __dlpack__ does not");
   const std::int64_t consumer = stream.is_none() ? 1 : nb::cast<std::int64_t>(stream);
   if (consumer == 0) throw nb::value_error("lacuna: DLPack has no stream 0; 1 is the default one");
   if (consumer > 0)
-    order_streams(a.device(), a.written_on.stream(),
+    order_streams(a.device, a.uses->writer().stream(),
                   stream_from(static_cast<std::uintptr_t>(consumer)));
   const std::array<std::size_t, 2> shape = {static_cast<std::size_t>(a.shape[0]),
                                             static_cast<std::size_t>(a.shape[1])};
   const nb::ndarray<> shown(a.data, static_cast<std::size_t>(a.ndim), shape.data(), kept,
-                            a.stride.data(), a.type, dlpack_cuda, a.device());
+                            a.stride.data(), a.type, dlpack_cuda, a.device);
   return nb::cast(shown); // a capsule without a version, which every consumer takes
 }
 
@@ -361,10 +359,33 @@ device_context device_context_on(int device) {
   return made;
 }
 
-device_context same_place(const device_context& last) {
-  device_context ctx = device_context_on(last.device());
-  order_streams(last.device(), last.stream(), ctx.stream());
-  return ctx;
+void stream_uses::put_before(const device_context& ctx) const {
+  order_streams(writer_.device(), writer_.stream(), ctx.stream());
+  for (CUstream_st* const reader : readers_) order_streams(writer_.device(), reader, ctx.stream());
+}
+void stream_uses::before_reading_on(const device_context& ctx) {
+  const std::lock_guard guard(mutex_);
+  if (ctx.stream() == writer_.stream() ||
+      std::find(readers_.begin(), readers_.end(), ctx.stream()) != readers_.end())
+    return;
+  order_streams(writer_.device(), writer_.stream(), ctx.stream());
+  readers_.push_back(ctx.stream());
+}
+void stream_uses::before_writing_on(const device_context& ctx) {
+  const std::lock_guard guard(mutex_);
+  put_before(ctx);
+  writer_ = ctx;
+  readers_.clear();
+}
+void stream_uses::before_freeing(const device_context& allocated_on) noexcept {
+  try {
+    put_before(allocated_on);
+  } catch (const std::exception&) { // the device has failed, and says so at the next call
+  }
+}
+device_context stream_uses::writer() const {
+  const std::lock_guard guard(mutex_);
+  return writer_;
 }
 
 bool device_array::has_rows_without_gaps() const {
@@ -377,13 +398,9 @@ bool device_array::has_columns_without_gaps() const {
   return size() == 0 ||
          ((shape[0] <= 1 || stride[0] == 1) && (shape[1] <= 1 || stride[1] == shape[0]));
 }
-void device_array::settle_on(const device_context& ctx) const {
-  if (ctx.device() == device()) order_streams(device(), written_on.stream(), ctx.stream());
-}
-
 device_array device_array_of(nb::handle object, const char* name) {
   if (const device_array* ours = nullptr; nb::try_cast(object, ours, false)) {
-    ours->settle_on(device_context_on(ours->device()));
+    ours->uses->before_reading_on(device_context_on(ours->device));
     return *ours;
   }
   if (const int device = dlpack_device(object); device >= 0)
@@ -424,7 +441,7 @@ void bind_device(nb::module_& m) {
       .def_prop_ro("size", &device_array::size)
       .def_prop_ro("itemsize", &device_array::item_bytes)
       .def_prop_ro("nbytes", &device_array::bytes)
-      .def_prop_ro("device_index", &device_array::device)
+      .def_ro("device_index", &device_array::device)
       .def_prop_ro("T", &transposed_view_of)
       .def("get", &to_host)
       .def("copy", &copy_of)
@@ -439,7 +456,7 @@ void bind_device(nb::module_& m) {
            nb::arg("max_version").none() = nb::none(), nb::arg("dl_device").none() = nb::none(),
            nb::arg("copy").none() = nb::none())
       .def("__dlpack_device__",
-           [](const device_array& a) { return nb::make_tuple(dlpack_cuda, a.device()); });
+           [](const device_array& a) { return nb::make_tuple(dlpack_cuda, a.device); });
 }
 
 } // namespace lacuna::python

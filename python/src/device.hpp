@@ -3,14 +3,17 @@
 #pragma once
 
 #include <array>
-#include <string>
+#include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <lacuna/core/array.hpp>
 #include <lacuna/core/context.hpp>
+#include <lacuna/core/streams.hpp>
 
 namespace lacuna::python {
 
@@ -23,8 +26,24 @@ namespace nb = nanobind;
 /// stream. RuntimeError that says what is missing where there is no such device.
 device_context device_context_on(int device);
 
-/// The calling thread's context on the same device, behind what is queued on `last` by now.
-device_context same_place(const device_context& last);
+/// Which streams one piece of device memory was written and read on. Queued on the streams, never
+/// waited for: readers come behind the last writer, a writer behind all, and the free behind all.
+class stream_uses {
+public:
+  explicit stream_uses(device_context writer) : writer_(std::move(writer)) {}
+  void before_reading_on(const device_context& ctx);
+  void before_writing_on(const device_context& ctx);
+  /// Of memory that was allocated on this context.
+  void before_freeing(const device_context& allocated_on) noexcept;
+  [[nodiscard]] device_context writer() const;
+
+private:
+  void put_before(const device_context& ctx) const;
+
+  mutable std::mutex mutex_;
+  device_context writer_;
+  std::vector<CUstream_st*> readers_; // of the writer's device
+};
 
 /// A vector or a matrix in device memory, which it keeps alive. In Python the base of device_array.
 class device_array {
@@ -35,28 +54,34 @@ public:
   int ndim = 1;
   std::array<std::int64_t, most_dimensions> shape = {0, 1}, stride = {1, 1}; // in elements
   nb::dlpack::dtype type;
-  device_context
-      written_on;   ///< the stream that last wrote it, or that its writer was made to precede
-  nb::object owner; ///< of the memory
+  int device = 0;
+  std::shared_ptr<stream_uses> uses; ///< those of all arrays over the same memory
+  nb::object owner;                  ///< of the memory
   bool read_only = false;
 
-  /// Of memory of Lacuna's: a vector, or a matrix by rows or by columns without gaps.
+  /// Of memory of Lacuna's, made on ctx: a vector, or a matrix by rows or by columns without gaps.
   template <class T>
   device_array(const device_context& ctx, array<T, space::device> a, int dimensions,
                std::int64_t rows, std::int64_t cols, bool by_columns = false)
-      : data(a.data()),
-        ndim(dimensions), shape{rows, cols}, stride{by_columns || dimensions == 1 ? 1 : cols,
-                                                    by_columns ? rows : 1},
-        type(nb::dtype<T>()), written_on(ctx) {
-    auto* const kept = new array<T, space::device>(std::move(a));
-    owner = nb::capsule(kept,
-                        [](void* p) noexcept { delete static_cast<array<T, space::device>*>(p); });
+      : device_array(ctx, a.data(), nb::dtype<T>(), nb::object()) {
+    ndim = dimensions;
+    shape = {rows, cols};
+    stride = {by_columns || dimensions == 1 ? 1 : cols, by_columns ? rows : 1};
+    struct kept_array {
+      array<T, space::device> memory;
+      std::shared_ptr<stream_uses> uses;
+      device_context allocated_on;
+      ~kept_array() { uses->before_freeing(allocated_on); }
+    };
+    owner = nb::capsule(new kept_array{std::move(a), uses, ctx},
+                        [](void* p) noexcept { delete static_cast<kept_array*>(p); });
   }
-  /// Memory of somebody else's; ndim, shape and stride are the caller's to set.
+  /// Memory of somebody else's, written on ctx or before; ndim, shape and stride are the caller's
+  /// to set.
   device_array(const device_context& ctx, void* memory, nb::dlpack::dtype t, nb::object keeper)
-      : data(memory), type(t), written_on(ctx), owner(std::move(keeper)) {}
+      : data(memory), type(t), device(ctx.device()), uses(std::make_shared<stream_uses>(ctx)),
+        owner(std::move(keeper)) {}
 
-  [[nodiscard]] int device() const { return written_on.device(); }
   [[nodiscard]] std::int64_t size() const { return ndim == 1 ? shape[0] : shape[0] * shape[1]; }
   [[nodiscard]] std::int64_t item_bytes() const { return type.bits / 8; }
   [[nodiscard]] std::size_t bytes() const {
@@ -65,12 +90,10 @@ public:
   [[nodiscard]] bool has_rows_without_gaps() const;
   [[nodiscard]] bool has_columns_without_gaps() const;
   template <class T> [[nodiscard]] bool holds() const { return type == nb::dtype<T>(); }
-  /// What runs on ctx from now on finds it written.
-  void settle_on(const device_context& ctx) const;
 };
 
 /// Lacuna's, or any object with __dlpack__ or __cuda_array_interface__ in device memory: no copy,
-/// and settled on the calling thread's stream. TypeError, which names it, for others.
+/// and ready on the calling thread's stream. TypeError, which names it, for others.
 device_array device_array_of(nb::handle object, const char* name);
 
 /// As an object of Python's, a lacuna.device_array.
@@ -79,6 +102,25 @@ nb::object to_python(device_array a);
 template <class T> nb::object to_python(const device_context& ctx, array<T, space::device> a) {
   const std::int64_t size = a.size();
   return to_python(device_array(ctx, std::move(a), 1, size, 1));
+}
+
+/// The calling thread's context where an object's own is.
+inline device_context callers_context(const device_context& own) {
+  return device_context_on(own.device());
+}
+/// f() on a stream that an object keeps for all it does: behind what the caller's has queued by
+/// now, and before what that queues later.
+template <class F>
+auto on_own_stream(const device_context& callers, const device_context& own, F f) {
+  order_streams(own.device(), callers.stream(), own.stream());
+  if constexpr (std::is_void_v<decltype(f())>) {
+    f();
+    order_streams(own.device(), own.stream(), callers.stream());
+  } else {
+    auto result = f();
+    order_streams(own.device(), own.stream(), callers.stream());
+    return result;
+  }
 }
 
 /// f() while other threads of Python run.

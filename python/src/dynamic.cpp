@@ -23,40 +23,41 @@ public:
 template <class T, class I, space S> class dynamic_of final : public any_dynamic {
 public:
   dynamic_of(const context<S>& ctx, csr_view<const T, I, I, S> a)
-      : last_(ctx), m_(without_gil([&] { return to_dynamic_csr(ctx, a); })) {}
+      : own_(ctx), m_(without_gil([&] { return to_dynamic_csr(ctx, a); })) {}
 
   nb::object to_csr_arrays() override {
-    const context<S> ctx = here();
-    return to_python(ctx, without_gil([&] { return to_csr(ctx, m_); }));
+    return to_python(own_, run(callers_context(own_), [&] { return to_csr(own_, m_); }));
   }
   nb::object multiply_dense(nb::handle x, bool transpose_it, nb::handle out) override {
-    const context<S> ctx = here();
+    const context<S> ctx = callers_context(own_);
     return dense_product<T>(ctx, x, transpose_it ? m_.shape().col : m_.shape().row, out,
                             [&](auto from, auto to) {
-                              if (transpose_it)
-                                multiply(ctx, transposed(m_), from, to);
-                              else
-                                multiply(ctx, m_, from, to);
+                              on_own_stream(ctx, own_, [&] {
+                                if (transpose_it)
+                                  multiply(own_, transposed(m_), from, to);
+                                else
+                                  multiply(own_, m_, from, to);
+                              });
                             });
   }
   nb::object insert_batch(nb::handle data, nb::handle row, nb::handle col, int rule) override {
-    const context<S> ctx = here();
+    const context<S> ctx = callers_context(own_);
     const batch entries(ctx, data, row, col, m_.shape());
-    const update_counts counts = without_gil(
-        [&] { return insert(ctx, m_, entries.view, {.existing = static_cast<existing>(rule)}); });
+    const update_counts counts = run(ctx, [&] {
+      return insert(own_, m_, entries.view, {.existing = static_cast<existing>(rule)});
+    });
     return nb::make_tuple(counts.inserted, counts.changed);
   }
   nb::object erase_batch(nb::handle row, nb::handle col) override {
-    const context<S> ctx = here();
+    const context<S> ctx = callers_context(own_);
     const batch entries(ctx, nb::handle(), row, col, m_.shape());
-    return nb::int_(without_gil([&] { return erase(ctx, m_, entries.view); }).erased);
+    return nb::int_(run(ctx, [&] { return erase(own_, m_, entries.view); }).erased);
   }
   double at(std::int64_t row, std::int64_t col) override {
-    return entry(here(), m_, row, col).value_or(T{0});
+    return run(callers_context(own_), [&] { return entry(own_, m_, row, col).value_or(T{0}); });
   }
   void compact_it() override {
-    const context<S> ctx = here();
-    without_gil([&] { compact(ctx, m_); });
+    run(callers_context(own_), [&] { compact(own_, m_); });
   }
   std::int64_t size() const override { return m_.size(); }
   std::size_t bytes() const override { return m_.bytes(); }
@@ -92,13 +93,11 @@ private:
     coo_view<const T, I, I, S> view;
   };
 
-  /// The calling thread's context, behind the work of the one before.
-  context<S> here() {
-    last_ = same_place(last_);
-    return last_;
+  template <class F> auto run(const context<S>& callers, F f) {
+    return without_gil([&] { return on_own_stream(callers, own_, f); });
   }
 
-  context<S> last_;
+  context<S> own_; // all that is done to the matrix is queued here
   dynamic_csr<T, I, I, S> m_;
 };
 

@@ -21,7 +21,8 @@ using writable_array = nb::ndarray<nb::device::cpu>;
 
 /// With the threads that set_threads or OpenMP's setting allows; one in a forked child.
 host_context current_context();
-inline host_context same_place(const host_context&) { return current_context(); }
+inline host_context callers_context(const host_context&) { return current_context(); }
+template <class F> auto on_own_stream(const host_context&, const host_context&, F f) { return f(); }
 
 template <class T, class A> bool holds(const A& a) { return a.dtype() == nb::dtype<T>(); }
 template <class T> bool holds(const device_array& a) { return a.holds<T>(); }
@@ -103,7 +104,7 @@ nb::object new_dense(const device_context& ctx, std::int64_t rows, std::int64_t 
 class matrix {
 public:
   /// Throws TypeError if the object is none, ValueError if its arrays are too short. One on a
-  /// device is settled on the calling thread's stream.
+  /// device is ready on the calling thread's stream.
   explicit matrix(nb::handle object);
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }
@@ -209,7 +210,7 @@ auto without_gil(F f) {
 /// f(ctx) where an array is.
 template <class F> auto where(nb::handle array, F f) {
   if (const device_array* a = nullptr; nb::try_cast(array, a, false))
-    return f(device_context_on(a->device()));
+    return f(device_context_on(a->device));
   return f(current_context());
 }
 

@@ -94,7 +94,7 @@ void matrix::take_device(nb::handle object, nb::handle data) {
   const device_array* arrays[3];
   for (int k = 0; k < 3; ++k)
     if (!nb::try_cast(device_arrays_[k], arrays[k]) || arrays[k]->ndim != 1 ||
-        !arrays[k]->has_rows_without_gaps() || arrays[k]->device() != arrays[0]->device())
+        !arrays[k]->has_rows_without_gaps() || arrays[k]->device != arrays[0]->device)
       throw_type("lacuna: data, indices and indptr are not all contiguous vectors on one device");
   const auto& [values, indices, indptr] = arrays;
   require_types(*values, *indices, *indptr);
@@ -102,8 +102,8 @@ void matrix::take_device(nb::handle object, nb::handle data) {
   nnz_ = indices->size(); // indptr's last element says the same: check_format tests it
   if (values->size() != nnz_)
     throw nb::value_error("lacuna: indices and data have different lengths");
-  on_ = device_context_on(values->device());
-  for (const device_array* a : arrays) a->settle_on(*on_);
+  on_ = device_context_on(values->device);
+  for (const device_array* a : arrays) a->uses->before_reading_on(*on_);
 }
 
 void matrix::require_host() const {
@@ -137,15 +137,15 @@ writable_array dense_result(const host_context&, nb::handle y, const char* name)
 }
 device_array dense_operand(const device_context& ctx, nb::handle x, const char* name) {
   device_array made = device_array_of(x, name);
-  if (made.device() != ctx.device())
-    throw_type("lacuna: %s is on cuda:%d and the matrix on cuda:%d", name, made.device(),
+  if (made.device != ctx.device())
+    throw_type("lacuna: %s is on cuda:%d and the matrix on cuda:%d", name, made.device,
                ctx.device());
   return made;
 }
 device_array dense_result(const device_context& ctx, nb::handle y, const char* name) {
   device_array made = dense_operand(ctx, y, name);
   if (made.read_only) throw_type("lacuna: %s is read-only", name);
-  if (device_array* ours = nullptr; nb::try_cast(y, ours, false)) ours->written_on = ctx;
+  made.uses->before_writing_on(ctx);
   return made;
 }
 

@@ -2,7 +2,6 @@
 #include <filesystem>
 
 #include "matrix.hpp"
-#include <lacuna/core/streams.hpp>
 #include <lacuna/op/closure.hpp>
 #include <lacuna/op/reorder.hpp>
 #include <lacuna/plan/plan.hpp>
@@ -23,44 +22,22 @@ public:
   virtual std::size_t bytes() const = 0;
 };
 
-/// What the caller's stream has queued comes before a plan's work, which runs on its own stream,
-/// and what it queues later behind it.
-class on_plans_stream {
-public:
-  on_plans_stream(const device_context& callers, const device_context& plans)
-      : callers_(callers), plans_(plans) {
-    order_streams(plans.device(), callers.stream(), plans.stream());
-  }
-  void done() const { order_streams(plans_.device(), plans_.stream(), callers_.stream()); }
-
-private:
-  const device_context &callers_, &plans_;
-};
-struct on_host {
-  on_host(const host_context&, const host_context&) {}
-  void done() const {}
-};
-
 /// Looks at the arrays of `a`, which it holds.
 template <class T, class I, space S> class plan_of final : public any_plan {
 public:
   plan_of(const context<S>& ctx, matrix a, const plan_hints& hints)
       : a_(std::move(a)), op_(without_gil([&] { return plan(ctx, a_.view<T, I, S>(), hints); })) {}
   nb::object multiply_dense(nb::handle x, bool transposed, nb::handle out) const override {
-    const context<S> ctx = [&] {
-      if constexpr (S == space::host)
-        return current_context();
-      else
-        return device_context_on(op_.where().device());
-    }();
+    const context<S>& own = op_.where();
+    const context<S> ctx = callers_context(own);
     return dense_product<T>(ctx, x, transposed ? a_.cols() : a_.rows(), out,
                             [&](auto from, auto to) {
-                              const order runs(ctx, op_.where());
-                              if (transposed)
-                                op_.multiply_transposed(from, to);
-                              else
-                                op_.multiply(from, to);
-                              runs.done();
+                              on_own_stream(ctx, own, [&] {
+                                if (transposed)
+                                  op_.multiply_transposed(from, to);
+                                else
+                                  op_.multiply(from, to);
+                              });
                             });
   }
   std::string explain() const override { return op_.explain(); }
@@ -69,7 +46,6 @@ public:
   std::size_t bytes() const override { return op_.bytes(); }
 
 private:
-  using order = std::conditional_t<S == space::host, on_host, on_plans_stream>;
   matrix a_;
   planned_operator<T, I, I, S> op_;
 };

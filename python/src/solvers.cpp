@@ -82,6 +82,13 @@ struct any_preconditioner {
     const auto* const found = std::get_if<preconditioner_ptr<T, S>>(&made);
     return found == nullptr ? nullptr : *found;
   }
+  /// What was queued when it was made comes before what is queued on ctx from now on.
+  void ready_on(const device_context& ctx) const {
+    kept->anywhere([&]<space S>(const context<S>& own, auto) {
+      if constexpr (S == space::device) order_streams(own.device(), own.stream(), ctx.stream());
+    });
+  }
+  void ready_on(const host_context&) const {}
   [[nodiscard]] std::string name() const {
     return std::visit([](const auto& p) { return p->name(); }, made);
   }
@@ -89,20 +96,18 @@ struct any_preconditioner {
     return std::visit([](const auto& p) { return p->bytes(); }, made);
   }
   [[nodiscard]] nb::object apply(nb::handle r) const {
-    const auto with = [&]<class T, space S>(const context<S>& ctx,
-                                            const preconditioner_ptr<T, S>& p) {
+    return kept->anywhere([&]<space S>(const context<S>& own, auto view) {
+      using T = typename decltype(view)::scalar_type;
+      const preconditioner_ptr<T, S> p = get<T, S>();
+      const context<S> ctx = callers_context(own);
       const auto held = dense_operand(ctx, r, "the vector");
       const auto from = vector_of<T>(held, "the vector");
       detail::require_same_size("preconditioner", "the vector", from.size(), "rows", p->size());
       return to_python(ctx, without_gil([&] {
                          array<T, S> z(ctx, from.size());
-                         p->apply(ctx, from, z.view());
+                         on_own_stream(ctx, own, [&] { p->apply(own, from, z.view()); });
                          return z;
                        }));
-    };
-    return kept->anywhere([&]<space S>(const context<S>& ctx, auto view) {
-      using T = typename decltype(view)::scalar_type;
-      return with(same_place(ctx), get<T, S>());
     });
   }
 };
@@ -229,10 +234,13 @@ private:
 };
 
 template <class T, space S>
-preconditioner_ptr<T, S> preconditioner_from(nb::handle m, std::int64_t size) {
+preconditioner_ptr<T, S> preconditioner_from(const context<S>& ctx, nb::handle m,
+                                             std::int64_t size) {
   if (m.is_none()) return nullptr;
-  if (const any_preconditioner* ours = nullptr; nb::try_cast(m, ours) && ours->get<T, S>())
+  if (const any_preconditioner* ours = nullptr; nb::try_cast(m, ours) && ours->get<T, S>()) {
+    ours->ready_on(ctx);
     return ours->get<T, S>();
+  }
   if constexpr (S == space::host)
     return std::make_shared<python_preconditioner<T>>(m, size);
   else
@@ -268,7 +276,7 @@ nb::object krylov(const std::string& method, nb::handle a, bool is_function, nb:
     interruptible signals(callback, callback_x.is_none() ? nb::handle() : callback_x);
     krylov_options<T, S> options;
     options.stop = {.relative = rtol, .absolute = atol, .iterations = maxiter};
-    options.preconditioner = preconditioner_from<T, S>(m, right.shape().row);
+    options.preconditioner = preconditioner_from<T, S>(ctx, m, right.shape().row);
     options.restart = restart;
     options.watch = signals.watch();
     const auto solve_with = [&](const auto& op) {
@@ -321,7 +329,7 @@ nb::object solve_system(nb::handle object, nb::handle b, nb::handle x, const std
     if (nb::isinstance<nb::str>(with))
       options.preconditioner = nb::cast<std::string>(with);
     else
-      options.with = preconditioner_from<T, S>(with, right.shape().row);
+      options.with = preconditioner_from<T, S>(ctx, with, right.shape().row);
     options.watch = signals.watch();
     options.throws = false;
     const solve_report report =
