@@ -45,7 +45,8 @@ class stream:
     Notes
     -----
     What one stream made may be used on another: the later one waits for the earlier one, the host
-    does not.
+    does not. CUDA's per-thread default stream (2) is another one in each thread, and is not ordered
+    between threads.
 
     Examples
     --------

@@ -22,8 +22,22 @@ namespace nb = nanobind;
 /// TypeError: "lacuna: …".
 [[noreturn]] void throw_type(const char* format, ...);
 
+/// The device of the calling thread's stream; 0 if none was chosen.
+int current_device();
+/// RuntimeError that says what is missing where there is no such device.
+void require_device(int device);
+
+/// Streams as __cuda_array_interface__ and DLPack write them: 1 is the legacy default stream, 2
+/// that of the thread, which CUDA itself knows by this number.
+inline CUstream_st* stream_from(std::uintptr_t number) {
+  return number == 1 ? nullptr : reinterpret_cast<CUstream_st*>(number);
+}
+inline std::uintptr_t number_of(CUstream_st* stream) {
+  return stream == nullptr ? 1 : reinterpret_cast<std::uintptr_t>(stream);
+}
+
 /// The calling thread's stream, if it is one of this device's, else the device's legacy default
-/// stream. RuntimeError that says what is missing where there is no such device.
+/// stream. Throws as require_device.
 device_context device_context_on(int device);
 
 /// Which streams one piece of device memory was written and read on. Queued on the streams, never

@@ -244,6 +244,7 @@ void bind_dynamic(nb::module_& m);
 void bind_block(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_files(nb::module_& m);
-void bind_device(nb::module_& m);
+void bind_streams(nb::module_& m);
+void bind_device_array(nb::module_& m);
 
 } // namespace lacuna::python

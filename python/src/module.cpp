@@ -202,7 +202,8 @@ NB_MODULE(_lacuna, m) {
   bind_block(m);
   bind_plan(m);
   bind_files(m);
-  bind_device(m);
+  bind_streams(m);
+  bind_device_array(m);
 }
 
 } // namespace lacuna::python

@@ -1,8 +1,5 @@
-// device_array and streams for Python.
+// device_array for Python: its memory, and the protocols by which other libraries share it.
 #include "device.hpp"
-
-#include <algorithm>
-#include <map>
 
 #include "matrix.hpp"
 #include <lacuna/core/error.hpp>
@@ -14,58 +11,7 @@ namespace lacuna::python {
 namespace {
 
 constexpr int dlpack_cuda = 2, dlpack_cuda_managed = 13;
-// How __cuda_array_interface__ and DLPack write CUDA's own streams.
-constexpr std::uintptr_t legacy_number = 1, per_thread_number = 2;
-
-struct stream_choice {
-  int device = -1; // none was chosen
-  CUstream_st* stream = nullptr;
-};
-thread_local stream_choice chosen;
-
 nb::handle array_type; // lacuna.device_array, as long as the process
-
-CUstream_st* stream_from(std::uintptr_t number) {
-  return number == legacy_number ? nullptr : reinterpret_cast<CUstream_st*>(number);
-}
-std::uintptr_t number_of(CUstream_st* stream) {
-  return stream == nullptr ? legacy_number : reinterpret_cast<std::uintptr_t>(stream);
-}
-
-/// A context has a pool of its own: one for each stream, as long as the process.
-struct contexts {
-  std::mutex mutex;
-  std::map<std::pair<int, CUstream_st*>, device_context> made;
-};
-contexts& all_contexts() {
-  static auto* const all = new contexts; // CUDA may be gone when static objects are destroyed
-  return *all;
-}
-
-void require_device(int device) {
-  if (!built_with_cuda())
-    throw std::runtime_error(
-        "lacuna: this build has no CUDA; pip install . with nvcc on PATH has it");
-  const int count = device_count();
-  if (count == 0) throw std::runtime_error("lacuna: no CUDA device was found, or no driver");
-  if (device < 0 || device >= count)
-    throw std::runtime_error("lacuna: cuda:" + std::to_string(device) +
-                             " is not there; devices: " + std::to_string(count));
-}
-
-/// Returns (device, stream) of before; device -1: none.
-nb::object choose_stream(int device, std::uintptr_t number) {
-  const stream_choice before = chosen;
-  if (device >= 0) require_device(device);
-  chosen = {device, stream_from(number)};
-  return nb::make_tuple(before.device, number_of(before.stream));
-}
-
-void empty_cache() {
-  contexts& all = all_contexts();
-  const std::lock_guard guard(all.mutex);
-  for (const auto& [key, ctx] : all.made) ctx.trim();
-}
 
 nb::dlpack::dtype type_from(const std::string& text, const char* name) {
   if (text == "<f8") return nb::dtype<double>();
@@ -89,6 +35,7 @@ template <class F> auto with_type(nb::dlpack::dtype t, F f) {
 }
 
 device_array from_interface(nb::handle object, const char* name) {
+  require_device(current_device());
   const auto all = nb::cast<nb::dict>(object.attr("__cuda_array_interface__"));
   const auto shape = nb::cast<nb::tuple>(all["shape"]);
   const auto place = nb::cast<nb::tuple>(all["data"]);
@@ -98,7 +45,7 @@ device_array from_interface(nb::handle object, const char* name) {
   if (all.contains("mask") && !all["mask"].is_none()) throw_type("lacuna: %s has a mask", name);
   void* const memory = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(place[0]));
   // Arrays without elements are nowhere: on the thread's device.
-  const int device = memory != nullptr ? device_of(memory) : std::max(chosen.device, 0);
+  const int device = memory != nullptr ? device_of(memory) : current_device();
   if (device < 0) throw_type("lacuna: %s is in host memory", name);
   const device_context ctx = device_context_on(device);
   device_array made(ctx, memory, type_from(nb::cast<std::string>(all["typestr"]), name),
@@ -346,48 +293,6 @@ nb::object numpy_type(const device_array& a) {
 
 } // namespace
 
-device_context device_context_on(int device) {
-  CUstream_st* const stream = chosen.device == device ? chosen.stream : nullptr;
-  contexts& all = all_contexts();
-  const std::lock_guard guard(all.mutex);
-  const auto found = all.made.find({device, stream});
-  if (found != all.made.end()) return found->second;
-  require_device(device);
-  const device_context made(
-      {.device = device, .stream = stream, .legacy_stream = stream == nullptr});
-  all.made.emplace(std::pair(device, stream), made);
-  return made;
-}
-
-void stream_uses::put_before(const device_context& ctx) const {
-  order_streams(writer_.device(), writer_.stream(), ctx.stream());
-  for (CUstream_st* const reader : readers_) order_streams(writer_.device(), reader, ctx.stream());
-}
-void stream_uses::before_reading_on(const device_context& ctx) {
-  const std::lock_guard guard(mutex_);
-  if (ctx.stream() == writer_.stream() ||
-      std::find(readers_.begin(), readers_.end(), ctx.stream()) != readers_.end())
-    return;
-  order_streams(writer_.device(), writer_.stream(), ctx.stream());
-  readers_.push_back(ctx.stream());
-}
-void stream_uses::before_writing_on(const device_context& ctx) {
-  const std::lock_guard guard(mutex_);
-  put_before(ctx);
-  writer_ = ctx;
-  readers_.clear();
-}
-void stream_uses::before_freeing(const device_context& allocated_on) noexcept {
-  try {
-    put_before(allocated_on);
-  } catch (const std::exception&) { // the device has failed, and says so at the next call
-  }
-}
-device_context stream_uses::writer() const {
-  const std::lock_guard guard(mutex_);
-  return writer_;
-}
-
 bool device_array::has_rows_without_gaps() const {
   if (ndim == 1) return shape[0] <= 1 || stride[0] == 1;
   return size() == 0 ||
@@ -398,6 +303,7 @@ bool device_array::has_columns_without_gaps() const {
   return size() == 0 ||
          ((shape[0] <= 1 || stride[0] == 1) && (shape[1] <= 1 || stride[1] == shape[0]));
 }
+
 device_array device_array_of(nb::handle object, const char* name) {
   if (const device_array* ours = nullptr; nb::try_cast(object, ours, false)) {
     ours->uses->before_reading_on(device_context_on(ours->device));
@@ -418,15 +324,7 @@ nb::object to_python(device_array a) {
   return made;
 }
 
-void bind_device(nb::module_& m) {
-  m.def("device_count", [] { return device_count(); });
-  m.def("current_device", [] { return std::max(chosen.device, 0); });
-  m.def("choose_stream", &choose_stream);
-  m.def("synchronize", [](int device) {
-    const device_context ctx = device_context_on(device);
-    without_gil([&] { ctx.synchronize(); });
-  });
-  m.def("empty_cache", [] { without_gil(&empty_cache); });
+void bind_device_array(nb::module_& m) {
   m.def("is_on_device", &is_on_device);
   m.def("to_device", &to_device);
   m.def("zeros_on_device", &zeros);
