@@ -49,6 +49,24 @@ TEST_F(cuda_Streams, CopiesToTheHostWaitForEveryStream) {
   EXPECT_EQ(copy_to(host, y)[n - 1], 3.0);
 }
 
+TEST_F(cuda_Streams, OneStreamWaitsForAnother) {
+  const device_context first, second;
+  const host_context host;
+  array<double, space::device> x(first, n), y(second, n);
+  for (int round = 0; round < 5; ++round) {
+    fill_slowly(first, round, x);
+    order_streams(first.device(), first.stream(), second.stream());
+    axpby(second, 1.0, x, 0.0, y);
+    order_streams(second.device(), second.stream(), first.stream());
+    fill(first, -2.0, x);
+    EXPECT_EQ(copy_to(host, y)[n - 1], round);
+  }
+  order_streams(first.device(), nullptr, first.stream());
+  order_streams(first.device(), first.stream(), first.stream());
+  EXPECT_EQ(device_of(x.data()), first.device());
+  EXPECT_EQ(device_of(&host), -1);
+}
+
 TEST_F(cuda_Streams, AMovedPlanInTheBackgroundWaitsForTheOldOne) {
   const device_context ctx;
   const host_context host;
