@@ -17,10 +17,11 @@ std::int64_t rows_with_entries(matrix_view a) {
 
 } // namespace
 
-local_operator::local_operator(const host_context& ctx, matrix_view a, const plan_hints& hints)
-    : ctx_(ctx), shape_{a.shape().row, a.shape().col} {
+local_operator::local_operator(const host_context& ctx, std::shared_ptr<rank_device> device,
+                               matrix_view a, const plan_hints& hints)
+    : all_rows_(a.shape().row), on_device_(device != nullptr) {
   const std::int64_t filled = rows_with_entries(a);
-  if (static_cast<double>(filled) < (1 - most_empty) * static_cast<double>(a.shape().row)) {
+  if (static_cast<double>(filled) < (1 - most_empty) * static_cast<double>(all_rows_)) {
     rows_ = array<petsc_index>(ctx, filled);
     rowptr_ = array<petsc_index>(ctx, filled + 1);
     part_ = array<double>(ctx, filled);
@@ -33,7 +34,8 @@ local_operator::local_operator(const host_context& ctx, matrix_view a, const pla
       }
     rowptr_.data()[filled] = a.size();
   }
-  plan_.emplace(ctx, kept(a), hints);
+  product_ = on_device_ ? make_device_product(std::move(device), kept(a), hints)
+                        : make_host_product(ctx, kept(a), hints);
 }
 
 matrix_view local_operator::kept(matrix_view a) const {
@@ -48,34 +50,24 @@ std::optional<std::int64_t> local_operator::kept_rows() const {
   return rows_.size();
 }
 
-void local_operator::update_values(matrix_view a) { plan_->update_values(kept(a)); }
+void local_operator::update_values(matrix_view a) { product_->update_values(kept(a)); }
 
 void local_operator::multiply(const double* x, const double* z, double* y) {
-  const vector_view<const double> from(x, shape_.col);
-  if (rowptr_.empty()) {
-    const vector_view<double> to(y, shape_.row);
-    const double beta = z != nullptr ? 1 : 0;
-    const vector_view<const double> add(z != nullptr ? z : y, shape_.row);
-    return plan_->multiply(ctx_, 1, from, beta, add, to);
-  }
-  plan_->multiply(from, part_.view());
+  if (rowptr_.empty()) return product_->multiply(x, z, y);
+  product_->multiply(x, nullptr, part_.data());
   if (z == nullptr)
-    std::fill_n(y, shape_.row, 0.0);
+    std::fill_n(y, all_rows_, 0.0);
   else if (z != y)
-    std::copy_n(z, shape_.row, y);
+    std::copy_n(z, all_rows_, y);
   const petsc_index* const row = rows_.data();
   const double* const part = part_.data();
   for (std::int64_t k = 0; k < rows_.size(); ++k) y[row[k]] += part[k];
 }
 
 void local_operator::multiply_transposed(const double* x, const double* z, double* y) {
-  const vector_view<double> to(y, shape_.col);
-  if (z != nullptr && z != y) std::copy_n(z, shape_.col, y);
-  const double beta = z != nullptr ? 1 : 0;
-  if (rowptr_.empty())
-    return plan_->multiply_transposed(1, vector_view<const double>(x, shape_.row), beta, to);
+  if (rowptr_.empty()) return product_->multiply_transposed(x, z, y);
   for (std::int64_t k = 0; k < rows_.size(); ++k) part_.data()[k] = x[rows_.data()[k]];
-  plan_->multiply_transposed(1, part_, beta, to);
+  product_->multiply_transposed(part_.data(), z, y);
 }
 
 } // namespace lacuna::petsc

@@ -1,20 +1,21 @@
-// A rank's block as a planned operator. Blocks off the diagonal of an MPIAIJ have entries in few
-// rows, those at the border to other ranks: where most rows are empty only the others are planned
-// and written to, as in PETSc's compressed rows.
+// A rank's block as an operator. Blocks off the diagonal of an MPIAIJ have entries in few rows,
+// those at the border to other ranks: where most rows are empty only the others are planned and
+// written to, as in PETSc's compressed rows; of a device's y they alone travel.
 #pragma once
 
 #include <optional>
 
-#include "plugin.hpp"
+#include "block_product.hpp"
 #include <lacuna/core/array.hpp>
-#include <lacuna/plan/plan.hpp>
 
 namespace lacuna::petsc {
 
 class local_operator {
 public:
-  /// Looks at a's arrays as long as it lives.
-  local_operator(const host_context& ctx, matrix_view a, const plan_hints& hints);
+  /// On the device, or on the host where that is null: then it looks at a's arrays as long as it
+  /// lives.
+  local_operator(const host_context& ctx, std::shared_ptr<rank_device> device, matrix_view a,
+                 const plan_hints& hints);
 
   /// New values, the same pattern.
   void update_values(matrix_view a);
@@ -23,10 +24,9 @@ public:
   /// y = A^T x, or z + A^T x.
   void multiply_transposed(const double* x, const double* z, double* y);
 
-  [[nodiscard]] const planned_operator<double, petsc_index, petsc_index, space::host>&
-  plan() const {
-    return *plan_;
-  }
+  /// Of the rows that are kept.
+  [[nodiscard]] const block_product& product() const { return *product_; }
+  [[nodiscard]] bool is_on_device() const { return on_device_; }
   /// Rows that have entries, if only those are kept.
   [[nodiscard]] std::optional<std::int64_t> kept_rows() const;
 
@@ -34,11 +34,11 @@ private:
   /// The rows that are kept, over a's own columns and values: an empty row has none.
   [[nodiscard]] matrix_view kept(matrix_view a) const;
 
-  host_context ctx_;
-  index<std::int64_t> shape_;
+  std::int64_t all_rows_;
+  bool on_device_;
   array<petsc_index> rows_, rowptr_; ///< of the rows that are kept; empty: all are
   array<double> part_;               ///< an element for each of them
-  std::optional<planned_operator<double, petsc_index, petsc_index, space::host>> plan_;
+  std::unique_ptr<block_product> product_;
 };
 
 } // namespace lacuna::petsc

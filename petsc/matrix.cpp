@@ -64,7 +64,7 @@ PetscErrorCode explain(Mat a, const kept_plan& k) {
   const auto rows = k.op->kept_rows();
   const std::string what = fmt::format(
       "Lacuna: rank {}, block of {} x {}, {} entries{}\n{}{}", rank, a->rmap->n, a->cmap->n,
-      k.planned.size(), rows ? fmt::format(" in {} rows", *rows) : "", k.op->plan().explain(),
+      k.planned.size(), rows ? fmt::format(" in {} rows", *rows) : "", k.op->product().explain(),
       k.own_loop ? "- it stays in CSR, with rows that PETSc's own loop multiplies as fast\n" : "");
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, stdout, "%s", what.c_str()));
   PetscFunctionReturn(0);
@@ -89,10 +89,12 @@ PetscErrorCode make_plan(Mat a, kept_plan& k, matrix_view now) {
   PetscFunctionBegin;
   settings s;
   PetscCall(read_settings(reinterpret_cast<PetscObject>(a), s));
+  std::shared_ptr<rank_device> device;
+  PetscCall(find_device(s, now.size(), device));
   PetscCall(PetscLogEventBegin(events().plan, a, nullptr, nullptr, nullptr));
   PetscCall(view_with_order(a, now)); // some formats are made faster of sorted rows
   bool inodes = false;
-  PetscCall(has_inodes(a, &inodes));
+  if (device == nullptr) PetscCall(has_inodes(a, &inodes));
   // Sweeps over inodes go as fast as a cache gives the arrays: a second copy would drive them out.
   const bool shares_cache = s.format.empty() && k.swept && inodes && is_cached(now);
   k.op = nullptr;
@@ -101,18 +103,19 @@ PetscErrorCode make_plan(Mat a, kept_plan& k, matrix_view now) {
     // Inodes take about two thirds of the time that plans are compared with, so less is gained.
     hints.multiplies = inodes ? s.multiplies / 1.5 : s.multiplies;
     hints.format = s.format;
-    if (s.format.empty()) hints.memory_limit = memory_limit(now);
+    if (s.format.empty() && device == nullptr) hints.memory_limit = memory_limit(now);
     if (shares_cache) hints.format = "csr";
     const host_context ctx({static_cast<int>(s.threads)});
-    k.op = std::make_unique<local_operator>(ctx, now, hints);
+    k.op = std::make_unique<local_operator>(ctx, device, now, hints);
     return PetscErrorCode{0};
   });
   PetscCall(PetscLogEventEnd(events().plan, a, nullptr, nullptr, nullptr));
   PetscCall(failed);
   counts().plans += 1;
   k.planned = now;
-  k.own_loop = s.format.empty() && s.threads == 1 && k.op->plan().format() == "csr" &&
-               !k.op->kept_rows() && (inodes || suits_petscs_loop(now));
+  k.own_loop = s.format.empty() && s.threads == 1 && device == nullptr &&
+               k.op->product().format() == "csr" && !k.op->kept_rows() &&
+               (inodes || suits_petscs_loop(now));
   if (s.explain) PetscCall(explain(a, k));
   PetscFunctionReturn(0);
 }
@@ -215,7 +218,11 @@ PetscErrorCode multiply_transposed(Mat a, Vec x, Vec z, Vec y) {
   if (!k.own_transposed) {
     settings s;
     PetscCall(read_settings(reinterpret_cast<PetscObject>(a), s));
-    k.own_transposed = s.format.empty() && s.threads == 1;
+    matrix_view now;
+    PetscCall(view_of(a, now));
+    std::shared_ptr<rank_device> device;
+    PetscCall(find_device(s, now.size(), device));
+    k.own_transposed = s.format.empty() && s.threads == 1 && device == nullptr;
   }
   if (!*k.own_transposed) {
     PetscCall(multiply<true>(a, x, z, y));
@@ -239,7 +246,7 @@ PetscErrorCode sor(Mat a, Vec b, PetscReal omega, MatSORType kind, PetscReal shi
                    PetscInt local_its, Vec x) {
   PetscFunctionBegin;
   kept_plan& k = kept(a);
-  if (!std::exchange(k.swept, true)) {
+  if (!std::exchange(k.swept, true) && k.op != nullptr && !k.op->is_on_device()) {
     k.op = nullptr;
     k.state = -1;
   }

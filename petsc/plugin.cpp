@@ -1,8 +1,7 @@
 // PETSc's door to the library: what runs when -dll_append has loaded it, and what its parts share.
-#include "plugin.hpp"
-
 #include <array>
-#include <cstring>
+
+#include "device.hpp"
 
 namespace lacuna::petsc {
 namespace {
@@ -74,12 +73,11 @@ PetscErrorCode read_settings(PetscObject object, settings& s) {
                                     nullptr));
     PetscCall(PetscOptionsGetReal(from, prefix, "-lacuna_multiplies", &s.multiplies, nullptr));
     PetscCall(PetscOptionsGetInt(from, prefix, "-lacuna_threads", &s.threads, nullptr));
+    PetscCall(PetscOptionsGetReal(from, prefix, "-lacuna_pool_limit", &s.pool_limit, nullptr));
     PetscCall(PetscOptionsGetBool(from, prefix, "-lacuna_explain", &s.explain, nullptr));
   }
   s.format = format.data();
-  PetscCheck(device[0] == 0 || std::strcmp(device.data(), "host") == 0, PETSC_COMM_SELF,
-             PETSC_ERR_SUP, "-lacuna_device %s: inside PETSc Lacuna runs on the host alone",
-             device.data());
+  if (device[0] != 0) s.device = device.data();
   PetscCheck(s.threads >= 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "-lacuna_threads %" PetscInt_FMT " is negative", s.threads);
   PetscFunctionReturn(0);
@@ -128,6 +126,8 @@ extern "C" PETSC_VISIBILITY_PUBLIC PetscErrorCode PetscDLLibraryRegister_lacunap
   PetscCall(register_events());
   PetscCall(register_matrix());
   PetscCall(register_preconditioner());
+  PetscCall(find_place_in_node());
+  PetscCall(PetscRegisterFinalize(forget_devices));
   PetscCall(PetscRegisterFinalize(print_counts));
   PetscFunctionReturn(0);
 }

@@ -32,7 +32,9 @@ struct settings {
   /// -lacuna_multiplies: those that a plan is made for, so by its estimate it is repaid within
   /// them. With one thread plans were repaid within 20 where the estimate, for two, said 30.
   PetscReal multiplies = 30;
-  PetscInt threads = 1; ///< -lacuna_threads: of each rank
+  PetscInt threads = 1;        ///< -lacuna_threads: of each rank
+  std::string device = "host"; ///< -lacuna_device: auto, host (or cpu), cuda, cuda:N
+  PetscReal pool_limit = -1;   ///< -lacuna_pool_limit: MiB; negative: a default
   PetscBool explain = PETSC_FALSE;
 };
 PetscErrorCode read_settings(PetscObject object, settings& s);

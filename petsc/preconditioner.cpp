@@ -6,18 +6,66 @@
 
 #include <petscpc.h>
 
-#include "plugin.hpp"
+#include "device.hpp"
 #include <lacuna/op/copy.hpp>
 #include <lacuna/solver/amg.hpp>
 
 namespace lacuna::petsc {
 namespace {
 
+/// A hierarchy where it runs; vectors are PETSc's, in host memory. It keeps a copy of the matrix:
+/// applications between two set-ups see the one that was set up, whatever becomes of the arrays.
+class local_hierarchy {
+public:
+  virtual ~local_hierarchy() = default;
+  virtual void update_values(matrix_view a) = 0;
+  virtual void apply(const double* r, double* z) = 0;
+  [[nodiscard]] virtual std::int64_t size() const = 0;
+  [[nodiscard]] virtual std::string explain() const = 0;
+};
+
+class host_hierarchy final : public local_hierarchy {
+public:
+  host_hierarchy(const host_context& ctx, matrix_view a, const amg_options& options)
+      : ctx_(ctx), amg_(ctx_, copy_to(ctx_, a), options) {}
+  void update_values(matrix_view a) override { amg_.update_values(ctx_, copy_to(ctx_, a)); }
+  void apply(const double* r, double* z) override {
+    amg_.apply(ctx_, vector_view<const double>(r, size()), vector_view<double>(z, size()));
+  }
+  [[nodiscard]] std::int64_t size() const override { return amg_.size(); }
+  [[nodiscard]] std::string explain() const override { return amg_.explain(); }
+
+private:
+  host_context ctx_;
+  amg<double> amg_;
+};
+
+class device_hierarchy final : public local_hierarchy {
+public:
+  device_hierarchy(std::shared_ptr<rank_device> device, matrix_view a, const amg_options& options)
+      : device_(std::move(device)), r_(device_->ctx, a.shape().row),
+        z_(device_->ctx, a.shape().row), amg_(device_->ctx, copy_to(device_->ctx, a), options) {}
+  void update_values(matrix_view a) override {
+    amg_.update_values(device_->ctx, copy_to(device_->ctx, a));
+  }
+  void apply(const double* r, double* z) override {
+    device_->through.send(vector_view<const double>(r, size()), r_);
+    amg_.apply(device_->ctx, std::as_const(r_).view(), z_.view());
+    device_->through.fetch(z_, vector_view<double>(z, size()));
+  }
+  [[nodiscard]] std::int64_t size() const override { return amg_.size(); }
+  [[nodiscard]] std::string explain() const override { return amg_.explain(); }
+
+private:
+  std::shared_ptr<rank_device> device_;
+  array<double, space::device> r_, z_;
+  amg<double, space::device> amg_;
+};
+
 /// Kept in PC::data.
 struct kept_amg {
   amg_options options;
-  std::unique_ptr<host_context> ctx;
-  std::unique_ptr<amg<double>> hierarchy;
+  std::unique_ptr<local_hierarchy> hierarchy;
   PetscObjectState nonzero_state = -1;
 };
 
@@ -67,8 +115,6 @@ PetscErrorCode read_matrix_facts(Mat a, amg_options& o) {
   PetscFunctionReturn(0);
 }
 
-/// The hierarchy keeps a copy of the matrix: applications between two set-ups see the one that was
-/// set up, whatever becomes of the arrays.
 PetscErrorCode set_up(PC pc) {
   PetscFunctionBegin;
   kept_amg& k = kept(pc);
@@ -84,14 +130,19 @@ PetscErrorCode set_up(PC pc) {
     if (k.hierarchy != nullptr && a->nonzerostate == k.nonzero_state &&
         k.hierarchy->size() == view.shape().row) {
       auto updated = std::move(k.hierarchy); // where that fails, the next set-up makes a new one
-      updated->update_values(*k.ctx, copy_to(*k.ctx, view));
+      updated->update_values(view);
       k.hierarchy = std::move(updated);
       counts().amg_updates += 1;
     } else {
       PetscCall(read_matrix_facts(a, k.options));
       k.hierarchy = nullptr;
-      k.ctx = std::make_unique<host_context>(host_options{static_cast<int>(s.threads)});
-      k.hierarchy = std::make_unique<amg<double>>(*k.ctx, copy_to(*k.ctx, view), k.options);
+      std::shared_ptr<rank_device> device;
+      PetscCall(find_device(s, view.size(), device));
+      if (device != nullptr)
+        k.hierarchy = std::make_unique<device_hierarchy>(std::move(device), view, k.options);
+      else
+        k.hierarchy = std::make_unique<host_hierarchy>(host_context({static_cast<int>(s.threads)}),
+                                                       view, k.options);
       counts().amg_setups += 1;
     }
     k.nonzero_state = a->nonzerostate;
@@ -114,8 +165,7 @@ PetscErrorCode apply(PC pc, Vec r, Vec z) {
   PetscCall(VecGetArrayWrite(z, &to));
   PetscCall(PetscLogEventBegin(events().amg_apply, pc, nullptr, nullptr, nullptr));
   const PetscErrorCode failed = guarded([&] {
-    const std::int64_t n = k.hierarchy->size();
-    k.hierarchy->apply(*k.ctx, vector_view<const double>(from, n), vector_view<double>(to, n));
+    k.hierarchy->apply(from, to);
     return PetscErrorCode{0};
   });
   PetscCall(PetscLogEventEnd(events().amg_apply, pc, nullptr, nullptr, nullptr));

@@ -59,6 +59,7 @@
 #include <lacuna/op/spgemm_dynamic.hpp>
 #include <lacuna/op/spgemm_parts.hpp>
 #include <lacuna/op/spgemm_phases.hpp>
+#include <lacuna/op/staging.hpp>
 #include <lacuna/op/transpose.hpp>
 #include <lacuna/op/triangular_solve.hpp>
 #include <lacuna/op/look_up.hpp>
