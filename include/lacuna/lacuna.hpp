@@ -49,6 +49,7 @@
 #include <lacuna/op/map_values.hpp>
 #include <lacuna/plan/matrix_opt.hpp>
 #include <lacuna/op/multiply.hpp>
+#include <lacuna/op/multiply_on.hpp>
 #include <lacuna/op/operand.hpp>
 #include <lacuna/op/print.hpp>
 #include <lacuna/op/reduce.hpp>
@@ -71,6 +72,7 @@
 #include <lacuna/plan/async.hpp>
 #include <lacuna/plan/compaction.hpp>
 #include <lacuna/plan/density.hpp>
+#include <lacuna/plan/parts.hpp>
 #include <lacuna/plan/plan.hpp>
 #include <lacuna/plan/statistics.hpp>
 #include <lacuna/plan/tune.hpp>

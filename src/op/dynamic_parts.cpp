@@ -3,88 +3,11 @@
 // src/gpu/dynamic_parts.cu); a part is a dynamic CSR like any other.
 #include "op/dynamic_parts.hpp"
 
-#include <exception>
-#include <functional>
-#include <set>
-
 #include <fmt/format.h>
-
-#include "cpu/parallel.hpp"
 
 namespace lacuna {
 namespace detail {
 namespace {
-
-template <space S> void put_in_order(const context<S>& earlier, const context<S>& later) {
-  if constexpr (S == space::device) gpu::put_in_order(earlier, later);
-}
-/// Whether what one context has can be read by the other.
-template <space S> bool same_place(const context<S>& a, const context<S>& b) {
-  if constexpr (S == space::device)
-    return a.device() == b.device();
-  else
-    return true;
-}
-/// Queued on ctx, between the places of two contexts.
-template <class E, space S>
-void copy_between(const context<S>& ctx, E* to, const context<S>& there, const E* from,
-                  const context<S>& here, std::int64_t n) {
-  const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(E);
-  if constexpr (S == space::device)
-    gpu::copy_between(ctx, to, there.device(), from, here.device(), bytes);
-  else
-    copy_bytes(ctx, to, from, bytes, S);
-}
-
-/// What parts do from here on comes after what the caller has queued; what the caller does after
-/// join, or after the scope, comes after what they did. Memory that they use is the caller's, made
-/// before and freed after.
-template <space S> class fork {
-public:
-  fork(const context<S>& ctx, const std::vector<context<S>>& parts) : ctx_(ctx), parts_(parts) {
-    for (const auto& part : parts_) put_in_order(ctx_, part);
-  }
-  fork(const fork&) = delete;
-  fork& operator=(const fork&) = delete;
-  ~fork() {
-    if (joined_) return;
-    try {
-      join();
-    } catch (const error&) { // another one is on its way
-    }
-  }
-  void join() {
-    joined_ = true;
-    for (const auto& part : parts_) put_in_order(part, ctx_);
-  }
-
-private:
-  const context<S>& ctx_;
-  const std::vector<context<S>>& parts_;
-  bool joined_ = false;
-};
-
-/// Parts on devices wait for their outcome, so each gets a thread, if it has a stream of its own;
-/// on the host a part uses all threads.
-int threads_for(const std::vector<host_context>&) { return 1; }
-int threads_for(const std::vector<device_context>& parts) {
-  std::set<std::pair<int, CUstream_st*>> streams;
-  for (const auto& part : parts) streams.emplace(part.device(), part.stream());
-  return streams.size() == parts.size() ? static_cast<int>(parts.size()) : 1;
-}
-/// Calls f(p) for each part. Throws what the first that failed threw, when all are done.
-void for_each_part(int threads, int parts, const std::function<void(int)>& f) {
-  std::vector<std::exception_ptr> failed(static_cast<std::size_t>(parts));
-  cpu::for_each_dynamic(threads, parts, [&](int p) {
-    try {
-      f(p);
-    } catch (...) {
-      failed[static_cast<std::size_t>(p)] = std::current_exception();
-    }
-  });
-  for (const auto& exception : failed)
-    if (exception) std::rethrow_exception(exception);
-}
 
 [[noreturn]] void throw_without_parts(const char* what) {
   throw bad_input(fmt::format("{}: the matrix has no parts: it was not made, or moved from", what));
@@ -388,13 +311,6 @@ void multiply_parts(const context<S>& ctx, const dynamic_csr_parts<T, I, O, S>& 
 }
 
 } // namespace detail
-
-std::vector<device_context> contexts_on(const std::vector<int>& devices) {
-  if (devices.empty()) throw bad_input("contexts_on: the list of devices is empty");
-  std::vector<device_context> contexts;
-  for (const int device : devices) contexts.emplace_back(device_options{.device = device});
-  return contexts;
-}
 
 template <class T, class I, class O, space S>
 update_counts insert(const context<S>& ctx, dynamic_csr_parts<T, I, O, S>& m,

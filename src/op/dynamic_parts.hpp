@@ -6,6 +6,8 @@
 
 #include <lacuna/format/dynamic_csr_parts.hpp>
 
+#include "op/part_contexts.hpp"
+
 namespace lacuna::detail {
 
 /// Rows of part p when `rows` are dealt out to n parts, and where they begin when parts stand one
@@ -92,11 +94,6 @@ LACUNA_GPU_EXPORT void number_rows(const device_context& ctx, const I* row_of_sl
 template <class T, class I>
 LACUNA_GPU_EXPORT void gather_parts(const device_context& ctx, const T* results, const I* slots,
                                     std::int64_t rows, std::int64_t n, T* y);
-/// What `later` queues from now on waits for what `earlier` has queued so far.
-LACUNA_GPU_EXPORT void put_in_order(const device_context& earlier, const device_context& later);
-/// Queued on ctx's stream; between two devices, or on one.
-LACUNA_GPU_EXPORT void copy_between(const device_context& ctx, void* to, int to_device,
-                                    const void* from, int from_device, std::size_t bytes);
 } // namespace gpu
 
 } // namespace lacuna::detail

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <lacuna/core/export.hpp>
 #include <lacuna/core/space.hpp>
@@ -97,6 +98,9 @@ using device_context = context<space::device>;
 
 /// Devices that can be used; 0 without a driver, without a device, or in a build without CUDA.
 LACUNA_EXPORT int device_count() noexcept;
+/// A context with a stream of its own for each device of the list; a device may be there twice.
+/// Throws bad_input if the list is empty, device_error if a device is not there.
+LACUNA_EXPORT std::vector<device_context> contexts_on(const std::vector<int>& devices);
 /// Whether this build has the GPU part.
 LACUNA_EXPORT bool built_with_cuda() noexcept;
 /// The instruction set that host kernels use on this machine, by Highway's name: "AVX3", "NEON".

@@ -43,10 +43,6 @@ LACUNA_EXPORT void multiply_parts(const context<S>& ctx, const dynamic_csr_parts
 template <class I> LACUNA_EXPORT void check_slots(const array<I>& slots, std::int64_t rows);
 } // namespace detail
 
-/// A context with a stream of its own for each device of the list; a device may be there twice.
-/// Throws bad_input if the list is empty, device_error if a device is not there.
-LACUNA_EXPORT std::vector<device_context> contexts_on(const std::vector<int>& devices);
-
 /// Owner. O counts the entries of a part: all together may be more.
 template <class T, std::signed_integral I, std::signed_integral O, space S>
 class dynamic_csr_parts {

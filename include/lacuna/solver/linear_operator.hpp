@@ -1,5 +1,5 @@
 // What a Krylov method multiplies with: a matrix in any format, a planned operator, one that is
-// planned in the background, or a function of yours.
+// planned in the background or in parts on several devices, or a function of yours.
 //
 //   linear_operator<double> a(ctx, matrix);
 //   linear_operator<double> b({n, n}, [](const host_context& ctx, auto x, auto y) { … });  y = B x
@@ -14,6 +14,7 @@
 
 #include <lacuna/op/multiply.hpp>
 #include <lacuna/plan/async.hpp>
+#include <lacuna/plan/parts.hpp>
 
 namespace lacuna {
 
@@ -81,6 +82,12 @@ public:
       : rows_(plan.shape().row), cols_(plan.shape().col), name_("planned in the background"),
         multiply_([&plan](const context<S>&, in x, out y) { plan.multiply(x, y); }),
         recordable_([&plan] { return plan.switched(); }) {}
+  /// The method's vectors stay on ctx's device; products go out to the parts. Not recorded.
+  template <class I, class O>
+  linear_operator(const context<S>&, const planned_parts<T, I, O, S>& plan)
+      : rows_(plan.shape().row), cols_(plan.shape().col), name_(plan.format()),
+        multiply_([&plan](const context<S>& on, in x, out y) { plan.multiply(on, x, y); }),
+        recordable_([] { return false; }) {}
   /// f(ctx, x, y) makes y = A x; x and y are dense views of one column, or of as many as there are
   /// right-hand sides. recordable: on a device f only queues the same launches every time.
   template <class F>
