@@ -37,6 +37,22 @@ namespace {
 
 class PetscFault : public Petsc {
 protected:
+  /// From now on blocks are on a device, if there is one: its pinned buffers, which stay, are made.
+  static bool begin_device() {
+    if (device_count() == 0) return false;
+    set("-lacuna_device", "cuda");
+    const auto a = gen::generate<double, int, int>("poisson2d:n=4");
+    Mat first = make_mat(a, "seqaijlacuna");
+    Vec x = make_vec(16, 1), y = make_vec(16, 2);
+    {
+      const failing_allocator hook(0);
+      EXPECT_NE(error_of([&] { return MatMult(first, x, y); }), "");
+    }
+    ok(MatMult(first, x, y));
+    for (Vec* v : {&x, &y}) ok(VecDestroy(v));
+    ok(MatDestroy(&first));
+    return true;
+  }
   /// prepare() and then call(), with the n-th array, then the n-th `new` of the call failing, until
   /// none does; after each failure the call is made again, and check() looks at what it did.
   template <class Prepare, class Call, class Check>
@@ -44,9 +60,13 @@ protected:
     for (const bool arrays : {true, false}) {
       SCOPED_TRACE(arrays ? "arrays" : "new");
       int n = 0;
+      std::int64_t prepared = 0;
       for (;; ++n) {
         SCOPED_TRACE(n);
         prepare();
+        const std::int64_t now = memory(space::host).in_use + memory(space::device).in_use;
+        if (n == 0) prepared = now;
+        EXPECT_LE(now, prepared) << "leak";
         std::string said;
         bool hit = false;
         if (arrays) {
@@ -80,17 +100,16 @@ TEST_F(PetscFault, ProductsWithVectors) {
   const PetscInt n = a.shape().row;
   Vec x = make_vec(n, 1), y = make_vec(n, 2), want = make_vec(n, 3);
   Mat ours = nullptr;
-  for (const char* format : {"ell_csr", "bsr", "csr_k"}) {
+  for (const char* format : {"ell_csr", "bsr", "csr_k", "on a device"}) {
     SCOPED_TRACE(format);
+    if (std::string(format) == "on a device" && !begin_device()) continue;
     Mat theirs = make_mat(a, MATSEQAIJ);
-    set("-lacuna_format", format);
+    set("-lacuna_format", std::string(format) == "on a device" ? "packed_csr" : format);
     ok(MatMult(theirs, x, want));
-    const std::int64_t before = memory(space::host).in_use;
     fail_everywhere(
         2,
         [&] {
           if (ours != nullptr) ok(MatDestroy(&ours));
-          EXPECT_EQ(memory(space::host).in_use, before) << "leak";
           ours = make_mat(a, "seqaijlacuna");
         },
         [&] { return MatMult(ours, x, y); }, [&] { EXPECT_LT(difference(want, y), 1e-13); });
@@ -163,18 +182,22 @@ TEST_F(PetscFault, Amg) {
     ok(PCSetOperators(*pc, matrix, matrix));
   };
   PC pc = nullptr;
-  make_pc(&pc);
-  ok(PCApply(pc, r, want));
-  fail_everywhere(
-      30, [&] { make_pc(&pc); }, [&] { return PCApply(pc, r, z); },
-      [&] { EXPECT_LT(difference(want, z), 1e-13); });
-  fail_everywhere( // new values
-      10,
-      [&] {
-        ok(MatScale(matrix, 0.5));
-        ok(VecScale(want, 2));
-      },
-      [&] { return PCApply(pc, r, z); }, [&] { EXPECT_LT(difference(want, z), 1e-12); });
+  for (const bool on_device : {false, true}) {
+    SCOPED_TRACE(on_device ? "on a device" : "");
+    if (on_device && !begin_device()) continue;
+    make_pc(&pc);
+    ok(PCApply(pc, r, want));
+    fail_everywhere(
+        30, [&] { make_pc(&pc); }, [&] { return PCApply(pc, r, z); },
+        [&] { EXPECT_LT(difference(want, z), 1e-13); });
+    fail_everywhere( // new values
+        10,
+        [&] {
+          ok(MatScale(matrix, 0.5));
+          ok(VecScale(want, 2));
+        },
+        [&] { return PCApply(pc, r, z); }, [&] { EXPECT_LT(difference(want, z), 1e-12); });
+  }
   ok(PCDestroy(&pc));
   for (Vec* v : {&r, &z, &want}) ok(VecDestroy(v));
   ok(MatDestroy(&matrix));

@@ -1,38 +1,13 @@
 // seqaijlacuna beside seqaij: products with vectors, as entries and patterns change.
-#include <algorithm>
-#include <cmath>
+#include <fmt/format.h>
 
 #include "petsc/session.hpp"
-#include "support/battery.hpp"
 #include <lacuna/core/memory.hpp>
 #include <lacuna/gen/generate.hpp>
+#include <lacuna/plan/decision.hpp>
 
 namespace lacuna::test {
 namespace {
-
-constexpr double rounding = 1e-13;
-
-/// All four products with vectors, of two matrices that should be the same.
-void expect_same_products(Mat ours, Mat theirs) {
-  PetscInt rows = 0, cols = 0;
-  ok(MatGetSize(ours, &rows, &cols));
-  Vec x = make_vec(cols, 1), t = make_vec(rows, 2);
-  Vec y[2] = {make_vec(rows, 3), make_vec(rows, 3)}, z[2] = {make_vec(cols, 4), make_vec(cols, 4)};
-  const Mat both[2] = {ours, theirs};
-  for (int k = 0; k < 2; ++k) ok(MatMult(both[k], x, y[k]));
-  EXPECT_LT(difference(y[1], y[0]), rounding) << "MatMult";
-  for (int k = 0; k < 2; ++k) ok(MatMultAdd(both[k], x, t, y[k]));
-  EXPECT_LT(difference(y[1], y[0]), rounding) << "MatMultAdd";
-  for (int k = 0; k < 2; ++k) ok(MatMultAdd(both[k], x, y[k], y[k]));
-  EXPECT_LT(difference(y[1], y[0]), rounding) << "MatMultAdd in place";
-  for (int k = 0; k < 2; ++k) ok(MatMultTranspose(both[k], t, z[k]));
-  EXPECT_LT(difference(z[1], z[0]), rounding) << "MatMultTranspose";
-  for (int k = 0; k < 2; ++k) ok(MatMultTransposeAdd(both[k], t, x, z[k]));
-  EXPECT_LT(difference(z[1], z[0]), rounding) << "MatMultTransposeAdd";
-  for (int k = 0; k < 2; ++k) ok(MatMultTransposeAdd(both[k], t, z[k], z[k]));
-  EXPECT_LT(difference(z[1], z[0]), rounding) << "MatMultTransposeAdd in place";
-  for (Vec* v : {&x, &t, &y[0], &y[1], &z[0], &z[1]}) ok(VecDestroy(v));
-}
 
 void expect_type(Mat a, const char* type) {
   PetscBool same = PETSC_FALSE;
@@ -40,18 +15,16 @@ void expect_type(Mat a, const char* type) {
   EXPECT_TRUE(same) << type;
 }
 
-TEST_F(Petsc, MultipliesTheBattery) {
-  for (const triplets& m : battery()) {
-    SCOPED_TRACE(m.name);
-    const auto finite = [](double v) { return std::isfinite(v); };
-    if (!std::all_of(m.value.begin(), m.value.end(), finite))
-      continue; // difference() has no number
-    const auto a = make_csr<double, int, int>(m);
-    Mat ours = make_mat(a, "seqaijlacuna"), theirs = make_mat(a, MATSEQAIJ);
-    expect_same_products(ours, theirs);
-    ok(MatDestroy(&ours));
-    ok(MatDestroy(&theirs));
-  }
+TEST_F(Petsc, MultipliesTheBattery) { expect_battery(); }
+
+TEST_F(Petsc, AutoIsTheHostWhereThereIsNoDevice) {
+  if (device_count() > 0) GTEST_SKIP() << "there is a device";
+  set("-lacuna_device", "auto");
+  const auto a = gen::generate<double, int, int>("poisson2d:n=200"); // large enough for a device
+  Mat ours = make_mat(a, "seqaijlacuna"), theirs = make_mat(a, MATSEQAIJ);
+  expect_same_products(ours, theirs);
+  ok(MatDestroy(&ours));
+  ok(MatDestroy(&theirs));
 }
 
 TEST_F(Petsc, EveryFormatMultiplies) {
@@ -196,8 +169,18 @@ TEST_F(Petsc, ErrorsAreLacunasWords) {
   const std::string format = failing("-lacuna_format", "elll");
   EXPECT_NE(format.find("95: Lacuna: "), std::string::npos) << format;
   EXPECT_NE(format.find("elll"), std::string::npos) << format;
-  const std::string device = failing("-lacuna_device", "cuda");
-  EXPECT_EQ(device, "56: -lacuna_device cuda: inside PETSc Lacuna runs on the host alone");
+  EXPECT_EQ(failing("-lacuna_device", "gpu"),
+            "95: -lacuna_device gpu: auto, host, cuda or cuda:N it may be");
+  if (!built_with_cuda())
+    EXPECT_EQ(failing("-lacuna_device", "cuda"),
+              "56: -lacuna_device cuda: this Lacuna was built without CUDA");
+  else if (device_count() == 0)
+    EXPECT_EQ(failing("-lacuna_device", "cuda"),
+              "97: -lacuna_device cuda: no CUDA device was found");
+  else
+    EXPECT_EQ(failing("-lacuna_device", "cuda:99"),
+              fmt::format("97: -lacuna_device cuda:99: the last device found is cuda:{}",
+                          device_count() - 1));
   EXPECT_EQ(failing("-lacuna_threads", "-3"), "95: -lacuna_threads -3 is negative");
   ok(VecDestroy(&x));
   ok(VecDestroy(&y));

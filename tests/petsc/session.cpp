@@ -1,7 +1,11 @@
 #include "petsc/session.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <vector>
+
+#include "support/battery.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -94,6 +98,41 @@ double difference(Mat a, Mat b) {
   ok(MatNorm(d, NORM_FROBENIUS, &most));
   ok(MatDestroy(&d));
   return size > 0 ? most / size : most;
+}
+
+void expect_same_products(Mat ours, Mat theirs) {
+  PetscInt rows = 0, cols = 0;
+  ok(MatGetSize(ours, &rows, &cols));
+  Vec x = make_vec(cols, 1), t = make_vec(rows, 2);
+  Vec y[2] = {make_vec(rows, 3), make_vec(rows, 3)}, z[2] = {make_vec(cols, 4), make_vec(cols, 4)};
+  const Mat both[2] = {ours, theirs};
+  for (int k = 0; k < 2; ++k) ok(MatMult(both[k], x, y[k]));
+  EXPECT_LT(difference(y[1], y[0]), 1e-13) << "MatMult";
+  for (int k = 0; k < 2; ++k) ok(MatMultAdd(both[k], x, t, y[k]));
+  EXPECT_LT(difference(y[1], y[0]), 1e-13) << "MatMultAdd";
+  for (int k = 0; k < 2; ++k) ok(MatMultAdd(both[k], x, y[k], y[k]));
+  EXPECT_LT(difference(y[1], y[0]), 1e-13) << "MatMultAdd in place";
+  for (int k = 0; k < 2; ++k) ok(MatMultTranspose(both[k], t, z[k]));
+  EXPECT_LT(difference(z[1], z[0]), 1e-13) << "MatMultTranspose";
+  for (int k = 0; k < 2; ++k) ok(MatMultTransposeAdd(both[k], t, x, z[k]));
+  EXPECT_LT(difference(z[1], z[0]), 1e-13) << "MatMultTransposeAdd";
+  for (int k = 0; k < 2; ++k) ok(MatMultTransposeAdd(both[k], t, z[k], z[k]));
+  EXPECT_LT(difference(z[1], z[0]), 1e-13) << "MatMultTransposeAdd in place";
+  for (Vec* v : {&x, &t, &y[0], &y[1], &z[0], &z[1]}) ok(VecDestroy(v));
+}
+
+void expect_battery() {
+  for (const triplets& m : battery()) {
+    SCOPED_TRACE(m.name);
+    const auto finite = [](double v) { return std::isfinite(v); };
+    if (!std::all_of(m.value.begin(), m.value.end(), finite))
+      continue; // difference() has no number
+    const auto a = make_csr<double, int, int>(m);
+    Mat ours = make_mat(a, "seqaijlacuna"), theirs = make_mat(a, MATSEQAIJ);
+    expect_same_products(ours, theirs);
+    ok(MatDestroy(&ours));
+    ok(MatDestroy(&theirs));
+  }
 }
 
 } // namespace lacuna::test

@@ -45,4 +45,9 @@ Vec make_vec(PetscInt size, int seed);
 double difference(Vec a, Vec b);
 double difference(Mat a, Mat b);
 
+/// All products with vectors, of two matrices that should be the same, agree up to rounding.
+void expect_same_products(Mat ours, Mat theirs);
+/// Of every matrix of the battery, by the options that are set, with seqaij's.
+void expect_battery();
+
 } // namespace lacuna::test

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "petsc_runs/job.hpp"
+#include <lacuna/core/context.hpp>
 #include <lacuna/gen/generate.hpp>
 
 namespace lacuna::test {
@@ -36,7 +37,8 @@ class Tutorials : public Jobs {
 protected:
   /// Solves with each preconditioner, with PETSc's kernels and with Lacuna's.
   void compare(const char* program, int ranks, const std::string& arguments,
-               const std::vector<const char*>& preconditioners) {
+               const std::vector<const char*>& preconditioners,
+               const std::string& ours_alone = "") {
     if (std::string(LACUNA_PETSC_TUTORIALS).empty())
       GTEST_SKIP() << "PETSc's tutorials are not installed (libpetsc3.18-dev-examples)";
     for (const char* pc : preconditioners) {
@@ -45,9 +47,11 @@ protected:
       SCOPED_TRACE(std::to_string(ranks) + " ranks, " + command);
       const job_outcome theirs = run(ranks, command);
       // Blocks this small are left to PETSc's loop, unless many products are to come.
-      const job_outcome ours = run(ranks, command + " -dll_append " LACUNA_PETSC_PLUGIN
-                                                    " -mat_seqaij_type seqaijlacuna -lacuna_count"
-                                                    " -lacuna_multiplies 1000");
+      const job_outcome ours = run(ranks, command +
+                                              " -dll_append " LACUNA_PETSC_PLUGIN
+                                              " -mat_seqaij_type seqaijlacuna -lacuna_count"
+                                              " -lacuna_multiplies 1000" +
+                                              ours_alone);
       ASSERT_EQ(theirs.code, 0) << theirs.output;
       ASSERT_EQ(ours.code, 0) << ours.output;
       const solved a = read_solve(theirs), b = read_solve(ours);
@@ -69,6 +73,22 @@ TEST_F(Tutorials, Ex45OnThreeRanks) {
 }
 TEST_F(Tutorials, Ex50OnTwoRanks) {
   compare("ex50", 2, "-da_grid_x 15 -da_grid_y 15", {"bjacobi", "gamg", "hypre"});
+}
+
+/// Ranks share the device where there is one.
+TEST_F(Tutorials, Ex2OnADevice) {
+  if (device_count() == 0) GTEST_SKIP() << "no device";
+  for (const int ranks : {1, 2})
+    compare("ex2", ranks, "-m 20 -n 20", {"none", "bjacobi", "gamg"}, " -lacuna_device cuda");
+  const job_outcome job =
+      run(2, LACUNA_PETSC_TUTORIALS
+          "/lacuna-petsc-ex2 -m 30 -n 30 -ksp_monitor -pc_type asm -sub_pc_type "
+          "lacunaamg -dll_append " LACUNA_PETSC_PLUGIN
+          " -mat_seqaij_type seqaijlacuna -lacuna_device cuda -lacuna_pool_limit "
+          "64 -lacuna_count");
+  ASSERT_EQ(job.code, 0) << job.output;
+  EXPECT_LT(read_solve(job).iterations, 25) << job.output;
+  EXPECT_NE(job.output.find("2 amg set-ups"), std::string::npos) << job.output;
 }
 
 /// As PETSc's binary files are: integers and doubles with the highest byte first.
