@@ -9,9 +9,10 @@ namespace {
 
 PetscMPIInt rank_in_node = 0, ranks_in_node = 1;
 
+/// Never destroyed itself: PETSc may be finalized when a program's static objects are gone.
 std::map<int, std::shared_ptr<rank_device>>& made_devices() {
-  static std::map<int, std::shared_ptr<rank_device>> made;
-  return made;
+  static auto* const made = new std::map<int, std::shared_ptr<rank_device>>;
+  return *made;
 }
 
 /// Entries from which on -lacuna_device auto takes a device: some 30 us for copies and launches are

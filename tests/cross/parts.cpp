@@ -1,4 +1,4 @@
-// Plans and sparse products in parts on every engine, one to four parts in one place, with what
+// Plans and sparse products in parts on every engine, one to five parts; in one place with what
 // would travel between devices copied and not.
 #include "support/dense_block.hpp"
 #include "support/engine.hpp"
@@ -11,12 +11,15 @@
 namespace lacuna::test {
 namespace {
 
-/// A context of its own for each part: another stream of the same device.
+/// A context of its own for each part, on all devices that there are.
 template <class C> auto contexts_of_parts(int n) {
-  if constexpr (C::memory_space == space::device)
-    return contexts_on(std::vector<int>(static_cast<std::size_t>(n), C::context().device()));
-  else
+  if constexpr (C::memory_space == space::device) {
+    std::vector<int> devices;
+    for (int k = 0; k < n; ++k) devices.push_back((C::context().device() + k) % device_count());
+    return contexts_on(devices);
+  } else {
     return std::vector<host_context>(static_cast<std::size_t>(n), host_context({.threads = 2}));
+  }
 }
 
 template <class C> class Parts : public engine_test<C> {};
