@@ -77,6 +77,8 @@ TEST_F(Tutorials, Ex50OnTwoRanks) {
 
 /// Ranks share the device where there is one.
 TEST_F(Tutorials, Ex2OnADevice) {
+  if (std::string(LACUNA_PETSC_TUTORIALS).empty())
+    GTEST_SKIP() << "PETSc's tutorials are not installed (libpetsc3.18-dev-examples)";
   if (device_count() == 0) GTEST_SKIP() << "no device";
   for (const int ranks : {1, 2})
     compare("ex2", ranks, "-m 20 -n 20", {"none", "bjacobi", "gamg"}, " -lacuna_device cuda");
