@@ -16,21 +16,23 @@ namespace {
 class device_product final : public block_product {
 public:
   device_product(std::shared_ptr<rank_device> device, matrix_view a, const plan_hints& hints)
-      : device_(std::move(device)), hints_(hints), a_(copy_to(device_->ctx, a)),
-        x_(device_->ctx, a.shape().col), y_(device_->ctx, a.shape().row),
-        plan_(device_->ctx, std::as_const(a_).view(), hints) {}
+      : device_(std::move(device)), hints_(hints), shape_(a.shape()), order_(a.order()),
+        rowptr_(copy_to(device_->ctx, a.rowptr())), colind_(copy_to(device_->ctx, a.colind())),
+        values_(copy_to(device_->ctx, a.values())), x_(device_->ctx, a.shape().col),
+        y_(device_->ctx, a.shape().row), plan_(device_->ctx, with(values_), hints) {}
 
   void update_values(matrix_view a) override {
     across_.reset(); // made again where it is wanted
-    auto changed = copy_to(device_->ctx, a);
-    plan_.update_values(std::as_const(changed).view());
-    a_ = std::move(changed);
+    vector_type changed(device_->ctx, a.size());
+    device_->through.send(a.values(), changed);
+    plan_.update_values(with(changed));
+    values_ = std::move(changed);
   }
   void multiply(const double* x, const double* z, double* y) override {
     run(plan_, x, x_, z, y, y_);
   }
   void multiply_transposed(const double* x, const double* z, double* y) override {
-    if (!across_) across_.emplace(device_->ctx, transpose(device_->ctx, a_), hints_);
+    if (!across_) across_.emplace(device_->ctx, transpose(device_->ctx, with(values_)), hints_);
     run(*across_, x, y_, z, y, x_);
   }
   [[nodiscard]] const std::string& format() const override { return plan_.format(); }
@@ -40,6 +42,16 @@ private:
   using operator_type = planned_operator<double, petsc_index, petsc_index, space::device>;
   using vector_type = array<double, space::device>;
 
+  /// The matrix, with these values.
+  [[nodiscard]] csr_view<const double, petsc_index, petsc_index, space::device>
+  with(const vector_type& values) const {
+    return {values.data(),
+            rowptr_.data(),
+            colind_.data(),
+            shape_,
+            static_cast<petsc_index>(values.size()),
+            order_};
+  }
   void run(const operator_type& plan, const double* x, vector_type& x_there, const double* z,
            double* y, vector_type& y_there) {
     staging& through = device_->through;
@@ -51,8 +63,10 @@ private:
 
   std::shared_ptr<rank_device> device_;
   plan_hints hints_;
-  csr<double, petsc_index, petsc_index, space::device> a_;
-  vector_type x_, y_;
+  index<petsc_index> shape_;
+  facts order_;
+  array<petsc_index, space::device> rowptr_, colind_;
+  vector_type values_, x_, y_;
   operator_type plan_;
   std::optional<operator_type> across_; ///< A^T, from its first product on
 };
