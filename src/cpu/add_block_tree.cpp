@@ -10,6 +10,16 @@
 #include "cpu/block_tree_lists.hpp"
 #include "cpu/rows.hpp"
 
+namespace lacuna::detail {
+
+void require_same_blocks(const char* operation, int a_bits, int b_bits) {
+  if (a_bits != b_bits)
+    throw bad_input(fmt::format("{}: the trees have blocks of {} and of {} rows", operation,
+                                1 << a_bits, 1 << b_bits));
+}
+
+} // namespace lacuna::detail
+
 namespace lacuna::detail::cpu {
 namespace {
 
@@ -199,9 +209,7 @@ private:
 template <class T, class I>
 std::shared_ptr<tree_content<T, I, space::host>>
 add_trees(const host_context& ctx, const tree_operand<T, I>& a, const tree_operand<T, I>& b) {
-  if (a.a.bits != b.a.bits)
-    throw bad_input(fmt::format("add: the trees have blocks of {} and of {} rows", 1 << a.a.bits,
-                                1 << b.a.bits));
+  require_same_blocks("add", a.a.bits, b.a.bits);
   return tree_sum<T, I>(ctx, a, b).add();
 }
 

@@ -188,7 +188,7 @@ private:
     grids_.push_back(find_grid(ctx_, below, bits_));
     auto &g = grid(level), &children = grid(level - 1);
     const int64 extent = block_extent(bits_, level);
-    const int width = extent <= 256 ? 1 : extent <= 65536 ? 2 : 4;
+    const int width = flat_width(extent);
     array<unsigned char> may_be_flat(ctx_, g.rows);
     for_each_stripe(ctx_, g.rows, [&](int64 i) {
       for_each_run(below, g, bits_, i, [&](int64 block, int64, int64 first, int64 last) {

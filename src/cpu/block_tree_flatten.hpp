@@ -57,7 +57,7 @@ private:
       sum.entries += part.entries;
     }
     const std::int64_t extent = block_extent(bits_, level);
-    const int width = extent <= 256 ? 1 : extent <= 65536 ? 2 : 4;
+    const int width = flat_width(extent);
     const std::int64_t least = sum.entries * (static_cast<std::int64_t>(sizeof(T)) + width);
     if (extent <= std::int64_t{1} << 32 && sum.cost > least)
       sum.cost = flatten(first, end, level, sum);

@@ -8,9 +8,6 @@
 namespace lacuna::detail::cpu {
 namespace {
 
-/// Entries of a task, where a stripe has several: some 50 us of work.
-constexpr std::int64_t task_entries = std::int64_t{1} << 16;
-
 /// A child of an inner node to be; by parent, then by rows.
 template <class I> struct tree_child {
   I parent_row, parent_col;
@@ -139,9 +136,7 @@ array<tree_task<I>> make_tasks(const host_context& ctx, const array<std::int64_t
         total += entries(k);
       }
       end = std::min(end, lines);
-      const std::int64_t each = std::max(task_entries, 4 * (end - begin));
-      const auto parts = static_cast<std::int32_t>(
-          total < 2 * each ? 1 : std::min<std::int64_t>(total / each, 1 << 20));
+      const std::int32_t parts = task_parts(total, end - begin);
       std::int64_t k = first[s], before = 0;
       for (std::int32_t part = 0; part < parts; ++part) {
         emit(tree_task<I>{k, slot, static_cast<I>(begin), static_cast<I>(end), part, parts});
@@ -158,6 +153,13 @@ array<tree_task<I>> make_tasks(const host_context& ctx, const array<std::int64_t
   count = 0;
   for_each_task([&](const tree_task<I>& task) { tasks[count++] = task; });
   return tasks;
+}
+
+template <class I> tree_sums sums_of(const array<tree_task<I>>& tasks) {
+  tree_sums sums{0, tasks[tasks.size() - 1].slot};
+  for (std::int64_t t = 0; t + 1 < tasks.size(); ++t)
+    sums.widest = std::max<std::int64_t>(sums.widest, tasks[t].end - tasks[t].begin);
+  return sums;
 }
 
 template <class I> struct by_column_key {
@@ -221,6 +223,7 @@ make_frame(const host_context& ctx, index<I> extent, int bits, array<tree_leaf<I
     t.items[k] = {leaves[k].node, leaves[k].row, leaves[k].col};
   const auto entries_of = [&](std::int64_t k) { return leaves[k].entries; };
   t.row_tasks = make_tasks<I>(ctx, stripes, extent.row, row_of, extent_of, entries_of);
+  t.row_sums = sums_of(t.row_tasks);
 
   array<by_column_key<I>> keys(ctx, count);
   for (std::int64_t k = 0; k < count; ++k) keys[k] = {leaves[k].col, leaves[k].row, k};
@@ -245,6 +248,7 @@ make_frame(const host_context& ctx, index<I> extent, int bits, array<tree_leaf<I
       [&](std::int64_t k) { return std::int64_t{leaves[leaf_at(k)].col}; },
       [&](std::int64_t k) { return extent_of(leaf_at(k)); },
       [&](std::int64_t k) { return leaves[leaf_at(k)].entries; });
+  t.column_sums = sums_of(t.column_tasks);
 
   t.pool = array<tree_unit>(ctx, place / 16);
   unsigned char* const pool = t.arrays().bytes();

@@ -4,6 +4,8 @@
 
 #include <lacuna/format/block_tree.hpp>
 
+#include "op/block_tree_levels.hpp"
+
 namespace lacuna::detail::cpu {
 
 /// A leaf to be, and where the maker finds what goes into it.
@@ -16,23 +18,6 @@ template <class I> struct tree_leaf {
   std::int64_t from;      ///< the maker's
   std::uint64_t node = 0; ///< set by make_frame
 };
-
-/// Bytes that a leaf takes beside its own: a child's pointer and coordinates, and the lists.
-template <class I> constexpr std::int64_t leaf_overhead = 10 + sizeof(tree_item<I>) + 8;
-
-/// x / 2^bits, for any number of bits.
-constexpr std::int64_t shifted(std::int64_t x, int bits) { return bits >= 63 ? 0 : x >> bits; }
-/// Rows and columns of a block of a level, as far as 63 bits go.
-constexpr std::int64_t block_extent(int bits, int level) {
-  const int shift = bits * (level + 1);
-  return shift >= 62 ? std::int64_t{1} << 62 : std::int64_t{1} << shift;
-}
-/// Levels of a tree.
-constexpr int level_count(int bits, std::int64_t rows, std::int64_t cols) {
-  int levels = 1;
-  while (block_extent(bits, levels - 1) < std::max(rows, cols)) ++levels;
-  return levels;
-}
 
 /// The tree of these leaves, inner nodes and lists made; of leaves all but values and coordinates:
 /// entries, runs, zeros of padding. Leaves are brought into the order of the items, and given their

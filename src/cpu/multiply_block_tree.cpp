@@ -51,10 +51,8 @@ public:
                bool transposed, T alpha, T beta, dense_view<const T> z, dense_view<T> y)
       : ctx_(ctx), a_(a), transposed_(transposed), alpha_(alpha), beta_(beta), z_(z), y_(y),
         tasks_(transposed ? a.column_tasks : a.row_tasks), count_(tasks_.size() - 1),
+        widest_((transposed ? a.column_sums : a.row_sums).widest),
         kernel_(transposed ? best_leaf_kernels<T>().transposed : best_leaf_kernels<T>().plain) {
-    widest_ = 0;
-    for (std::int64_t t = 0; t < count_; ++t)
-      widest_ = std::max<std::int64_t>(widest_, tasks_[t].end - tasks_[t].begin);
     threads_ = static_cast<int>(std::clamp<std::int64_t>(
         a.nnz / thread_entries, 1,
         std::min<std::int64_t>(ctx.threads(), std::max<std::int64_t>(count_, 1))));

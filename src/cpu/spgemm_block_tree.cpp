@@ -12,8 +12,6 @@
 #include <memory>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <lacuna/op/block_tree_ops.hpp>
 #include <lacuna/op/spgemm.hpp>
 
@@ -300,9 +298,7 @@ template <class T, class I>
 std::shared_ptr<tree_content<T, I, space::host>>
 multiply_trees(const host_context& ctx, const tree_operand<T, I>& a, const tree_operand<T, I>& b,
                tree_product_method method) {
-  if (a.a.bits != b.a.bits)
-    throw bad_input(fmt::format("multiply: the trees have blocks of {} and of {} rows",
-                                1 << a.a.bits, 1 << b.a.bits));
+  require_same_blocks("multiply", a.a.bits, b.a.bits);
   const bool chooses = method == tree_product_method::adaptive;
   if (method == tree_product_method::rows || (chooses && !have_panels(ctx, a, b)))
     return multiply_by_rows(ctx, a, b);

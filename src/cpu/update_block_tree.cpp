@@ -9,6 +9,16 @@
 #include "cpu/block_tree_frame.hpp"
 #include "cpu/parallel_sort.hpp"
 
+namespace lacuna::detail {
+
+void throw_no_tree_entry(std::int64_t row, std::int64_t col, bool inside) {
+  throw bad_input(fmt::format("update_entries: the batch has an entry at row {}, column {}, {}",
+                              row, col,
+                              inside ? "the tree has none there" : "outside of the tree"));
+}
+
+} // namespace lacuna::detail
+
 namespace lacuna::detail::cpu {
 namespace {
 
@@ -108,17 +118,13 @@ void update_in_tree(const host_context& ctx, vector_view<const I> rows, vector_v
                     vector_view<const T> values, bool transposed, T scale, bool adds,
                     tree_arrays<T, I, space::host> to) {
   array<std::int64_t> places(ctx, values.size());
-  const auto fail = [&](std::int64_t k, const char* what) {
-    throw bad_input(fmt::format("update_entries: the batch has an entry at row {}, column {}, {}",
-                                rows[k], cols[k], what));
-  };
   const std::int64_t height = transposed ? to.extent.col : to.extent.row;
   const std::int64_t width = transposed ? to.extent.row : to.extent.col;
   for (std::int64_t k = 0; k < values.size(); ++k) {
     if (rows[k] < 0 || rows[k] >= height || cols[k] < 0 || cols[k] >= width)
-      fail(k, "outside of the tree");
+      throw_no_tree_entry(rows[k], cols[k], false);
     places[k] = value_place(to, transposed ? cols[k] : rows[k], transposed ? rows[k] : cols[k]);
-    if (places[k] == 0) fail(k, "the tree has none there");
+    if (places[k] == 0) throw_no_tree_entry(rows[k], cols[k], true);
   }
   if (scale != T{1})
     for_each_range(ctx, to.items.size(), 16, [&](std::int64_t begin, std::int64_t end) {
@@ -212,10 +218,10 @@ compress_tree(const host_context& ctx, const tree_content<T, I, space::host>& a)
     before = own;
   }
   const std::int64_t inner = 16 * a.pool.size() - old_end, moved = old_end - place;
-  auto result = std::make_shared<content>(
-      content{a.extent, a.nnz, a.entries, a.bits, a.levels, a.root, true, different,
-              array<tree_unit>(ctx, (place + inner) / 16), copy_to(ctx, a.items),
-              copy_to(ctx, a.by_column), copy_to(ctx, a.row_tasks), copy_to(ctx, a.column_tasks)});
+  auto result = std::make_shared<content>(content{
+      a.extent, a.nnz, a.entries, a.bits, a.levels, a.root, true, different,
+      array<tree_unit>(ctx, (place + inner) / 16), copy_to(ctx, a.items), copy_to(ctx, a.by_column),
+      copy_to(ctx, a.row_tasks), copy_to(ctx, a.column_tasks), a.row_sums, a.column_sums});
   unsigned char* const pool = result->arrays().bytes();
   std::memset(pool, 0, 16);
   for (const leaf_copy& leaf : leaves)

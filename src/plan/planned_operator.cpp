@@ -171,9 +171,9 @@ planned_operator<T, I, O, S>::state::state(const context<S>& context, const lacu
   stored = planning::store_best(on, decision, a);
   // Where there is no room for a transposed copy as well, one that goes both ways will do.
   const auto bytes_of_csr = static_cast<std::size_t>(a.size()) * (sizeof(T) + sizeof(I));
-  if (S == space::host && hints.transposed_multiplies >= 2 && hints.memory_limit > 0 &&
-      given.hints.format.empty() && hints.updates == 0 && !hints.will_change &&
-      !stored->two_way() && stored->bytes() + bytes_of_csr > hints.memory_limit) {
+  if (hints.transposed_multiplies >= 2 && hints.memory_limit > 0 && given.hints.format.empty() &&
+      hints.updates == 0 && !hints.will_change && !stored->two_way() &&
+      stored->bytes() + bytes_of_csr > hints.memory_limit) {
     heeded_hints both = given;
     both.hints.format = planning::block_tree_format::name;
     plan_decision other = planning::decide(on, a, machine, both);

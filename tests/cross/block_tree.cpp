@@ -1,6 +1,6 @@
-// Block trees on the host: made from the whole battery with every size of blocks they hold the
+// Block trees on every engine: made from the whole battery with every size of blocks they hold the
 // matrix they were made from, keep their invariants, and multiply in both directions as the
-// reference does.
+// reference does. A device makes the bytes that the host makes.
 #include "support/dense_block.hpp"
 
 namespace lacuna::test {
@@ -40,12 +40,11 @@ std::vector<triplets> tree_matrices() {
 
 template <class C> class BlockTree : public engine_test<C> {
 protected:
-  /// Calls f(host matrix, its tree with blocks of d) for the battery and more.
+  /// Calls f(host matrix, its tree on the engine with blocks of d) for the battery and more.
   template <class F> static void for_each_case(int d, F f) {
     const auto one = [&](const triplets& m) {
       SCOPED_TRACE(m.name + ", blocks of " + std::to_string(d));
-      const auto a = C::host_csr(m);
-      f(a, to_block_tree(C::context(), a, {d}));
+      f(C::host_csr(m), to_block_tree(C::context(), C::put_csr(m), {d}));
     };
     C::for_each_matrix(one);
     for (const triplets& m : tree_matrices()) one(m);
@@ -56,7 +55,7 @@ protected:
     });
   }
 };
-TYPED_TEST_SUITE(BlockTree, internal::all_on<host_engine>, config_name);
+TYPED_TEST_SUITE(BlockTree, all_configs, config_name);
 
 TYPED_TEST(BlockTree, Multiplies) {
   using T = typename TypeParam::value;
@@ -64,22 +63,28 @@ TYPED_TEST(BlockTree, Multiplies) {
   TestFixture::for_each_sum([&](const auto& a, const auto& t) {
     const auto [rows, cols] = a.shape();
     const auto x = random_vector<T>(cols, 1), u = random_vector<T>(rows, 2);
-    auto y = all_nan<T>(rows), v = all_nan<T>(cols);
-    multiply(ctx, t, x, y);
-    EXPECT_TRUE(within(y, expected_product(1, a, false, x)));
-    multiply(ctx, transposed(t), u, v);
-    EXPECT_TRUE(within(v, expected_product(1, a, true, u)));
-    y = u;
-    multiply(ctx, scaled(-1.5, t), x, scaled(0.25, y), y);
-    EXPECT_TRUE(within(y, expected_product(-1.5, a, false, x, 0.25, u)));
-    v = x;
-    multiply(ctx, scaled(2, transposed(t)), u, scaled(-0.5, v), v);
-    EXPECT_TRUE(within(v, expected_product(2, a, true, u, -0.5, x)));
+    const auto x_put = TypeParam::put(x), u_put = TypeParam::put(u);
+    auto y = TypeParam::put(all_nan<T>(rows)), v = TypeParam::put(all_nan<T>(cols));
+    multiply(ctx, t, x_put, y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, a, false, x)));
+    multiply(ctx, transposed(t), u_put, v);
+    EXPECT_TRUE(within(host_vector(v), expected_product(1, a, true, u)));
+    const auto once = host_vector(y), once_across = host_vector(v);
+    multiply(ctx, t, x_put, y);
+    multiply(ctx, transposed(t), u_put, v);
+    EXPECT_TRUE(same(host_vector(y), once));
+    EXPECT_TRUE(same(host_vector(v), once_across));
+    y = TypeParam::put(u);
+    multiply(ctx, scaled(-1.5, t), x_put, scaled(0.25, y), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(-1.5, a, false, x, 0.25, u)));
+    v = TypeParam::put(x);
+    multiply(ctx, scaled(2, transposed(t)), u_put, scaled(-0.5, v), v);
+    EXPECT_TRUE(within(host_vector(v), expected_product(2, a, true, u, -0.5, x)));
   });
 }
 
 template <class C> class BlockTreeFew : public BlockTree<C> {};
-TYPED_TEST_SUITE(BlockTreeFew, internal::few_on<host_engine>, config_name);
+TYPED_TEST_SUITE(BlockTreeFew, few_configs, config_name);
 
 TYPED_TEST(BlockTreeFew, HoldsTheMatrix) {
   const auto& ctx = TypeParam::context();
@@ -91,16 +96,19 @@ TYPED_TEST(BlockTreeFew, HoldsTheMatrix) {
       check(ctx, t);
       EXPECT_EQ(t.shape(), a.shape());
       EXPECT_EQ(t.block(), d);
-      const auto want = merge_duplicates(ctx, a, duplicates::sum);
+      const host_context host;
+      const auto want = merge_duplicates(host, a, duplicates::sum);
       EXPECT_EQ(t.size(), want.size());
       EXPECT_TRUE(same_matrix(to_csr(ctx, t), want));
-      EXPECT_TRUE(same_matrix(to_coo(ctx, t), to_coo(ctx, want)));
+      EXPECT_TRUE(same_matrix(to_coo(ctx, t), to_coo(host, want)));
       t.transpose();
       t.scale(2);
-      auto across = transpose(ctx, want);
+      auto across = transpose(host, want);
       for (auto& value : across.values()) value *= 2;
       EXPECT_TRUE(same_matrix(to_csr(ctx, t), across));
       EXPECT_TRUE(same_matrix(to_csr(ctx, made), want)) << "the copy's state is its own";
+      const auto there_and_back = copy_to(ctx, copy_to(host, t));
+      EXPECT_TRUE(same_matrix(to_csr(ctx, there_and_back), across));
       const tree_statistics s = node_statistics(made);
       for (int type = 0; type < tree_node_types; ++type) seen[type] += s.of[type].nodes;
       EXPECT_EQ(s.sum(tree_node::dense, tree_node::rows_32).entries, want.size());
@@ -109,20 +117,48 @@ TYPED_TEST(BlockTreeFew, HoldsTheMatrix) {
     EXPECT_GT(seen[type], 0) << to_string(static_cast<tree_node>(type));
 }
 
+/// Pool and lists are the same bytes whoever makes them.
+TYPED_TEST(BlockTreeFew, HasTheHostsBytes) {
+  const host_context host;
+  const auto bytes = [](const auto& a) {
+    const auto* const first = reinterpret_cast<const unsigned char*>(a.data());
+    return std::vector<unsigned char>(first, first + a.bytes());
+  };
+  const with_values exact(value_kind::integers);
+  for (const int d : sizes)
+    TestFixture::for_each_case(d, [&](const auto& a, const auto& t) {
+      const auto got = copy_to(host, t), want = to_block_tree(host, a, {d});
+      const auto &g = *got.content(), &w = *want.content();
+      EXPECT_EQ(g.nnz, w.nnz);
+      EXPECT_EQ(g.entries, w.entries);
+      EXPECT_EQ(g.levels, w.levels);
+      EXPECT_EQ(g.root, w.root);
+      EXPECT_EQ(g.row_sums.widest, w.row_sums.widest);
+      EXPECT_EQ(g.row_sums.slots, w.row_sums.slots);
+      EXPECT_EQ(g.column_sums.widest, w.column_sums.widest);
+      EXPECT_EQ(g.column_sums.slots, w.column_sums.slots);
+      EXPECT_TRUE(bytes(g.row_tasks) == bytes(w.row_tasks));
+      EXPECT_TRUE(bytes(g.column_tasks) == bytes(w.column_tasks));
+      EXPECT_TRUE(bytes(g.items) == bytes(w.items));
+      EXPECT_TRUE(bytes(g.by_column) == bytes(w.by_column));
+      EXPECT_TRUE(bytes(g.pool) == bytes(w.pool));
+    });
+}
+
 /// Places of a masked leaf without an entry are never multiplied with an Inf or a NaN in x.
 TYPED_TEST(BlockTreeFew, SpecialValues) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   for (const int d : {16, 256})
     TestFixture::for_each_case(d, [&](const auto& a, const auto& t) {
-      const auto merged = merge_duplicates(ctx, a, duplicates::sum);
+      const auto merged = merge_duplicates(host_context(), a, duplicates::sum);
       const auto [rows, cols] = a.shape();
       const auto x = special_vector<T>(cols, 3), u = special_vector<T>(rows, 4);
-      auto y = all_nan<T>(rows), v = all_nan<T>(cols);
-      multiply(ctx, t, x, y);
-      EXPECT_TRUE(within(y, expected_product(1, merged, false, x)));
-      multiply(ctx, transposed(t), u, v);
-      EXPECT_TRUE(within(v, expected_product(1, merged, true, u)));
+      auto y = TypeParam::put(all_nan<T>(rows)), v = TypeParam::put(all_nan<T>(cols));
+      multiply(ctx, t, TypeParam::put(x), y);
+      EXPECT_TRUE(within(host_vector(y), expected_product(1, merged, false, x)));
+      multiply(ctx, transposed(t), TypeParam::put(u), v);
+      EXPECT_TRUE(within(host_vector(v), expected_product(1, merged, true, u)));
     });
 }
 
@@ -150,17 +186,19 @@ TYPED_TEST(BlockTreeFew, TakesNewValues) {
   const auto& ctx = TypeParam::context();
   for (const int d : {16, 128})
     TestFixture::for_each_case(d, [&](const auto& a, const auto& made) {
-      auto other = copy_to(ctx, a);
-      const auto values = special_vector<T>(other.size(), 6);
-      std::copy(values.begin(), values.end(), other.values().begin());
+      auto host = copy_to(host_context(), a);
+      const auto values = special_vector<T>(host.size(), 6);
+      std::copy(values.begin(), values.end(), host.values().begin());
+      const auto other = copy_to(ctx, host);
       auto t = made;
-      const auto before = to_csr(ctx, made);
+      const auto before = copy_to(host_context(), to_csr(ctx, made));
       update_values(ctx, t, other);
       check(ctx, t);
-      EXPECT_TRUE(same_matrix(to_csr(ctx, t), to_csr(ctx, to_block_tree(ctx, other, {d}))));
+      const auto anew = to_csr(ctx, to_block_tree(ctx, other, {d}));
+      EXPECT_TRUE(same_matrix(to_csr(ctx, t), copy_to(host_context(), anew)));
       EXPECT_TRUE(same_matrix(to_csr(ctx, made), before)) << "copies are apart once written to";
       t.transpose();
-      update_values(ctx, t, transpose(ctx, a));
+      update_values(ctx, t, transpose(ctx, copy_to(ctx, a)));
       t.transpose();
       EXPECT_TRUE(same_matrix(to_csr(ctx, t), before));
     });
@@ -190,28 +228,34 @@ TYPED_TEST(BlockTreeFew, BytesAreBounded) {
 }
 
 TYPED_TEST(BlockTreeFew, IsChecked) {
-  using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
-  const auto a = TypeParam::host_csr(battery_matrix("unsorted with duplicates")); // 150 x 90
+  using T = typename TypeParam::value;
+  const auto a = TypeParam::put_csr(battery_matrix("unsorted with duplicates")); // 150 x 90
   for (const int d : {-1, 0, 8, 100, 512})
     EXPECT_THROW((void)to_block_tree(ctx, a, {d}), bad_input);
   const auto t = to_block_tree(ctx, a, {16});
-  std::vector<T> y(150);
-  EXPECT_THROW(multiply(ctx, t, y, y), size_mismatch);
-  EXPECT_THROW(multiply(ctx, transposed(t), std::vector<T>(90), y), size_mismatch);
+  const auto x = TypeParam::put(std::vector<T>(90));
+  auto y = TypeParam::put(std::vector<T>(150)), z = TypeParam::put(std::vector<T>(150));
+  EXPECT_THROW(multiply(ctx, t, z, y), size_mismatch);
+  EXPECT_THROW(multiply(ctx, transposed(t), x, y), size_mismatch);
   auto changed = t;
-  const auto other = TypeParam::host_csr(battery_matrix("9 x 0"));
+  const auto other = TypeParam::put_csr(battery_matrix("9 x 0"));
   EXPECT_THROW(update_values(ctx, changed, other), size_mismatch);
-  changed = to_block_tree(ctx, TypeParam::host_csr(tree_matrices()[0]));
+}
+
+/// Every byte of the pointers and coordinates matters: a tree that is damaged is told from one that
+/// is not, and none makes check() read outside of it.
+TEST(BlockTreeDamage, IsFound) {
+  const host_context ctx({2});
+  auto changed =
+      to_block_tree(ctx, make_csr<double, std::int32_t, std::int32_t>(tree_matrices()[0]));
   const auto other_owner = changed;
-  // Every byte of the pointers and coordinates matters: a tree that is damaged is told from one
-  // that is not, and none makes check() read outside of it.
   const auto nodes = detail::own_content(ctx, changed);
   ASSERT_NE(nodes, other_owner.content());
   auto* const pool = reinterpret_cast<unsigned char*>(nodes->pool.data());
   const std::int64_t root = detail::place_of(nodes->root);
   ASSERT_TRUE(detail::is_inner(nodes->root));
-  const block_tree<T, typename TypeParam::index, typename TypeParam::offset> damaged(nodes);
+  const block_tree<double> damaged(nodes);
   check(ctx, damaged);
   for (const int byte : {0, 5, 6, 7}) {
     const unsigned char was = pool[root + byte];
@@ -224,19 +268,24 @@ TYPED_TEST(BlockTreeFew, IsChecked) {
   EXPECT_THROW(check(ctx, damaged), bad_input);
 }
 
+template <class E> using wide_on = ::testing::Types<on<E, double, std::int64_t, std::int32_t>>;
+template <class C> class BlockTreeWide : public engine_test<C> {};
+using wide_configs = internal::on_engines<wide_on>;
+TYPED_TEST_SUITE(BlockTreeWide, wide_configs, config_name);
+
 /// Columns beyond 32 bits.
-TEST(BlockTreeWide, HugeColumns) {
-  const host_context ctx({2});
+TYPED_TEST(BlockTreeWide, HugeColumns) {
+  const auto& ctx = TypeParam::context();
   constexpr std::int64_t cols = std::int64_t{1} << 45;
   triplets m{"few entries, very far apart", 40, cols, {}, {}, {}};
   for (std::int64_t i = 0; i < 40; ++i)
     for (std::int64_t j = 0; j < 5; ++j)
       m.add(i, (cols / 5 - 1) * j + i, 1.0 + static_cast<double>(i));
-  const auto a = make_csr<double, std::int64_t, std::int32_t>(m);
+  const auto a = TypeParam::put_csr(m);
   for (const int d : sizes) {
     const auto t = to_block_tree(ctx, a, {d});
     check(ctx, t);
-    EXPECT_TRUE(same_matrix(to_csr(ctx, t), a)) << d;
+    EXPECT_TRUE(same_matrix(to_csr(ctx, t), TypeParam::host_csr(m))) << d;
   }
 }
 

@@ -1,5 +1,5 @@
-// Operations on block trees: sums, changes of single entries, products in both directions at once,
-// shared leaves.
+// Operations on block trees on every engine: sums, products, changes of single entries, products in
+// both directions at once, shared leaves.
 #include "support/dense_block.hpp"
 
 #include <lacuna/op/block_tree_ops.hpp>
@@ -9,11 +9,12 @@ namespace {
 
 template <class C> class BlockTreeOps : public engine_test<C> {
 protected:
-  /// Calls f(matrix), sorted and unique, for the battery and a mix of dense and scattered blocks.
+  /// Calls f(matrix), sorted and unique, on the engine, for the battery and a mix of dense and
+  /// scattered blocks.
   template <class F> static void for_each_case(F f) {
     const auto one = [&](const triplets& m) {
       SCOPED_TRACE(m.name);
-      f(merge_duplicates(C::context(), C::host_csr(m), duplicates::sum));
+      f(merge_duplicates(C::context(), C::put_csr(m), duplicates::sum));
     };
     C::for_each_matrix(one);
     random_source random(21);
@@ -25,7 +26,16 @@ protected:
     one(sorted(m));
   }
 };
-TYPED_TEST_SUITE(BlockTreeOps, internal::few_on<host_engine>, config_name);
+TYPED_TEST_SUITE(BlockTreeOps, few_configs, config_name);
+
+/// Of a host engine another one with so many threads.
+template <class C> auto context_with(int threads) {
+  if constexpr (C::memory_space == space::host)
+    return host_context({threads});
+  else
+    return C::context();
+}
+template <class A> auto on_host(const A& a) { return copy_to(host_context(), a); }
 
 /// Bit by bit what sums of csr matrices are: of equal and unlike patterns, each side transposed or
 /// not. With blocks of 16 some blocks are lists in one tree and trees in the other.
@@ -36,14 +46,15 @@ TYPED_TEST(BlockTreeOps, AddsAsCsrDoes) {
       const auto t = to_block_tree(ctx, a, {d});
       const auto expect = [&](const auto& got, const auto& want) {
         check(ctx, got);
-        EXPECT_TRUE(same_matrix(to_csr(ctx, got), want));
+        EXPECT_TRUE(same_matrix(to_csr(ctx, got), on_host(want)));
       };
       // Another pattern of the same shape: half of the rows, moved along.
+      const auto from = on_host(a);
       triplets moved{"moved", a.shape().row, a.shape().col, {}, {}, {}};
       for (std::int64_t i = 0; i < a.shape().row; i += 2)
-        for (auto k = a.rowptr()[i]; k < a.rowptr()[i + 1]; ++k)
-          moved.add(i, (a.colind()[k] + 1) % a.shape().col, 0.5);
-      const auto b = TypeParam::host_csr(sorted(moved));
+        for (auto k = from.rowptr()[i]; k < from.rowptr()[i + 1]; ++k)
+          moved.add(i, (from.colind()[k] + 1) % a.shape().col, 0.5);
+      const auto b = TypeParam::put_csr(sorted(moved));
       const auto u = to_block_tree(ctx, b, {d});
       expect(add(ctx, t, t), add(ctx, a, a));
       expect(add(ctx, t, u), add(ctx, a, b));
@@ -56,12 +67,13 @@ TYPED_TEST(BlockTreeOps, AddsAsCsrDoes) {
       expect(add(ctx, t, transposed(t)), add(ctx, a, transposed(a)));
       expect(add(ctx, scaled(3, transposed(u)), t), add(ctx, scaled(3, transposed(b)), a));
     });
-  const auto a = TypeParam::host_csr(battery_matrix("tridiagonal"));
+  const auto a = TypeParam::put_csr(battery_matrix("tridiagonal"));
   EXPECT_THROW((void)add(ctx, to_block_tree(ctx, a, {16}), to_block_tree(ctx, a, {32})), bad_input);
 }
 
 /// Of A A, A A^T and A^T A.
-template <class A> std::int64_t most_products(const A& a) {
+template <class A> std::int64_t most_products(const A& matrix) {
+  const auto a = on_host(matrix);
   std::vector<std::int64_t> in_col(static_cast<std::size_t>(a.shape().col));
   for (const auto j : a.colind()) ++in_col[static_cast<std::size_t>(j)];
   std::int64_t with_itself = 0, across = 0, back = 0;
@@ -78,14 +90,15 @@ template <class A> std::int64_t most_products(const A& a) {
 /// transposed or not, scaled, by blocks and by what is chosen; with itself from one storage.
 TYPED_TEST(BlockTreeOps, MultipliesAsCsrDoes) {
   using T = typename TypeParam::value;
+  constexpr bool on_device = TypeParam::memory_space == space::device;
   for (const int d : {16, 64, 256})
     TestFixture::for_each_case([&](const auto& a) {
-      const host_context ctx({d == 64 ? 3 : 1});
-      if (most_products(a) > 3'500'000) return;
+      const auto ctx = context_with<TypeParam>(d == 64 ? 3 : 1);
+      if (most_products(a) > (on_device ? 350'000 : 3'500'000)) return;
       const auto t = to_block_tree(ctx, a, {d});
       const auto expect = [&](const auto& got, const auto& want) {
         check(ctx, got);
-        EXPECT_TRUE(same_matrix(to_csr(ctx, got), want));
+        EXPECT_TRUE(same_matrix(to_csr(ctx, got), on_host(want)));
         EXPECT_EQ(got.bytes(), to_block_tree(ctx, want, {d}).bytes()) << "types are chosen anew";
       };
       const auto by = tree_product_method::blocks;
@@ -105,7 +118,7 @@ TYPED_TEST(BlockTreeOps, MultipliesAsCsrDoes) {
              multiply(ctx, transposed(a), transposed(a)));
     });
   const auto& ctx = TypeParam::context();
-  const auto a = TypeParam::host_csr(battery_matrix("tridiagonal"));
+  const auto a = TypeParam::put_csr(battery_matrix("tridiagonal"));
   EXPECT_THROW((void)multiply(ctx, to_block_tree(ctx, a, {16}), to_block_tree(ctx, a, {32})),
                bad_input);
 }
@@ -119,81 +132,88 @@ TYPED_TEST(BlockTreeOps, ProductsKeepWhatIsNotFinite) {
   for (std::int64_t i = 0; i < 100; ++i)
     for (std::int64_t j = 0; j < 100; ++j)
       if (random.below(20) != 0) m.add(i, j, random.value());
-  auto a = TypeParam::host_csr(sorted(m));
-  a.values()[7] = std::numeric_limits<T>::infinity();
-  a.values()[3000] = std::numeric_limits<T>::quiet_NaN();
-  for (auto k = a.rowptr()[60]; k < a.rowptr()[61]; ++k) a.values()[k] = T{-0.0};
+  auto values = TypeParam::host_csr(sorted(m));
+  values.values()[7] = std::numeric_limits<T>::infinity();
+  values.values()[3000] = std::numeric_limits<T>::quiet_NaN();
+  for (auto k = values.rowptr()[60]; k < values.rowptr()[61]; ++k) values.values()[k] = T{-0.0};
+  const auto a = copy_to(ctx, values);
   const auto t = to_block_tree(ctx, a);
   ASSERT_GT(node_statistics(t).of[static_cast<int>(tree_node::masked)].nodes, 0);
   EXPECT_TRUE(same_matrix(to_csr(ctx, multiply(ctx, t, t, tree_product_method::blocks)),
-                          multiply(ctx, a, a)));
+                          on_host(multiply(ctx, a, a))));
 }
 
 TYPED_TEST(BlockTreeOps, EntriesAreChangedInPlace) {
   using T = typename TypeParam::value;
-  using I = typename TypeParam::index;
-  using O = typename TypeParam::offset;
   const auto& ctx = TypeParam::context();
+  const host_context host;
   for (const bool across : {false, true})
     TestFixture::for_each_case([&](const auto& a) {
       auto t = to_block_tree(ctx, across ? transpose(ctx, a) : copy_to(ctx, a));
       if (across) t.transpose();
       t.scale(2);
       const auto before = t;
-      auto want = copy_to(ctx, a);
+      auto want = on_host(a);
       for (auto& v : want.values()) v *= 2;
-      const auto all = to_coo(ctx, want);
-      triplets batch{"batch", a.shape().row, a.shape().col, {}, {}, {}};
+      const auto all = to_coo(host, want);
+      triplets some{"batch", a.shape().row, a.shape().col, {}, {}, {}};
       for (std::int64_t k = 0; k < all.size(); k += 5) {
-        batch.add(all.rowind()[k], all.colind()[k], 7.0);
+        some.add(all.rowind()[k], all.colind()[k], 3.0);
+        some.add(all.rowind()[k], all.colind()[k], 7.0); // the last one is kept
         want.values()[k] = T{7};
       }
-      update_entries(ctx, t, make_coo<T, I, O>(batch).view());
+      const auto batch = TypeParam::put_coo(some);
+      update_entries(ctx, t, batch.view());
       check(ctx, t);
       EXPECT_TRUE(same_matrix(to_csr(ctx, t), want));
-      update_entries(ctx, t, make_coo<T, I, O>(batch).view(), existing::add);
-      for (std::int64_t k = 0; k < all.size(); k += 5) want.values()[k] = T{14};
+      update_entries(ctx, t, batch.view(), existing::add);
+      for (std::int64_t k = 0; k < all.size(); k += 5) want.values()[k] = T{17};
       EXPECT_TRUE(same_matrix(to_csr(ctx, t), want));
       for (std::int64_t k = 0; k < all.size(); ++k) want.values()[k] = all.values()[k];
       EXPECT_TRUE(same_matrix(to_csr(ctx, before), want)) << "a copy is left as it was";
     });
-  auto t = to_block_tree(ctx, TypeParam::host_csr(battery_matrix("tridiagonal")));
-  const auto before = to_csr(ctx, t);
+  auto t = to_block_tree(ctx, TypeParam::put_csr(battery_matrix("tridiagonal")));
+  const auto before = on_host(to_csr(ctx, t));
   triplets outside{"", t.shape().row, t.shape().col, {0, 0}, {0, t.shape().col - 1}, {1, 1}};
-  EXPECT_THROW(update_entries(ctx, t, make_coo<T, I, O>(outside).view()), bad_input);
+  EXPECT_THROW(update_entries(ctx, t, TypeParam::put_coo(outside).view()), bad_input);
   EXPECT_TRUE(same_matrix(to_csr(ctx, t), before));
   outside.cols += 1;
-  EXPECT_THROW(update_entries(ctx, t, make_coo<T, I, O>(outside).view()), size_mismatch);
+  EXPECT_THROW(update_entries(ctx, t, TypeParam::put_coo(outside).view()), size_mismatch);
 }
 
 TYPED_TEST(BlockTreeOps, MultipliesBothWaysAtOnce) {
   using T = typename TypeParam::value;
   TestFixture::for_each_case([&](const auto& a) {
+    const auto host = on_host(a);
     const auto x = random_vector<T>(a.shape().col, 1), w = random_vector<T>(a.shape().row, 2);
+    const auto x_put = TypeParam::put(x), w_put = TypeParam::put(w);
     std::vector<T> first_y, first_z;
     for (const int threads : {1, 3}) {
-      const host_context ctx({threads});
+      const auto ctx = context_with<TypeParam>(threads);
       const auto t = to_block_tree(ctx, a, {64});
-      auto y = all_nan<T>(a.shape().row), z = all_nan<T>(a.shape().col);
-      multiply_both(ctx, scaled(2, t), x, y, w, z);
-      EXPECT_TRUE(within(y, expected_product(2, a, false, x)));
-      EXPECT_TRUE(within(z, expected_product(2, a, true, w)));
-      if (threads == 1) first_y = y, first_z = z;
-      EXPECT_TRUE(same(y, first_y));
-      EXPECT_TRUE(same(z, first_z));
-      std::fill(y.begin(), y.end(), T{0});
-      std::fill(z.begin(), z.end(), T{0});
-      multiply_both(ctx, scaled(2, transposed(t)), w, z, x, y);
-      EXPECT_TRUE(same(y, first_y));
-      EXPECT_TRUE(same(z, first_z));
-      std::vector<T> longer(y.size() + 1);
-      EXPECT_THROW(multiply_both(ctx, t, x, longer, w, z), size_mismatch);
+      auto y = TypeParam::put(all_nan<T>(a.shape().row));
+      auto z = TypeParam::put(all_nan<T>(a.shape().col));
+      multiply_both(ctx, scaled(2, t), x_put, y, w_put, z);
+      EXPECT_TRUE(within(host_vector(y), expected_product(2, host, false, x)));
+      EXPECT_TRUE(within(host_vector(z), expected_product(2, host, true, w)));
+      if (threads == 1) first_y = host_vector(y), first_z = host_vector(z);
+      EXPECT_TRUE(same(host_vector(y), first_y));
+      EXPECT_TRUE(same(host_vector(z), first_z));
+      y = TypeParam::put(all_nan<T>(a.shape().row));
+      z = TypeParam::put(all_nan<T>(a.shape().col));
+      multiply_both(ctx, scaled(2, transposed(t)), w_put, z, x_put, y);
+      EXPECT_TRUE(same(host_vector(y), first_y));
+      EXPECT_TRUE(same(host_vector(z), first_z));
+      auto longer = TypeParam::put(std::vector<T>(first_y.size() + 1));
+      EXPECT_THROW(multiply_both(ctx, t, x_put, longer, w_put, z), size_mismatch);
     }
   });
 }
 
 /// An operation as docs/block_tree.md writes one: the largest magnitude of each row.
-TYPED_TEST(BlockTreeOps, VisitorsOwnTheirRows) {
+template <class C> class BlockTreeVisitors : public BlockTreeOps<C> {};
+TYPED_TEST_SUITE(BlockTreeVisitors, internal::few_on<host_engine>, config_name);
+TYPED_TEST(BlockTreeVisitors, OwnTheirRows) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   TestFixture::for_each_case([&](const auto& a) {
@@ -227,28 +247,30 @@ TYPED_TEST(BlockTreeOps, EqualLeavesAreKeptOnce) {
     const auto before = t;
     const auto saved = compress(ctx, t);
     check(ctx, t);
-    EXPECT_TRUE(same_matrix(to_csr(ctx, t), a));
+    EXPECT_TRUE(same_matrix(to_csr(ctx, t), on_host(a)));
     EXPECT_EQ(saved.bytes_before, before.bytes());
     EXPECT_EQ(saved.bytes_after, t.bytes());
     EXPECT_LE(saved.bytes_after, saved.bytes_before);
     EXPECT_EQ(compress(ctx, t).bytes_after, saved.bytes_after) << "again";
-    const auto x = random_vector<T>(a.shape().col, 1);
-    std::vector<T> y(static_cast<std::size_t>(a.shape().row)), z = y;
+    const auto x = TypeParam::put(random_vector<T>(a.shape().col, 1));
+    auto y = TypeParam::put(all_nan<T>(a.shape().row)),
+         z = TypeParam::put(all_nan<T>(a.shape().row));
     multiply(ctx, before, x, y);
     multiply(ctx, t, x, z);
-    EXPECT_TRUE(same(z, y));
+    EXPECT_TRUE(same(host_vector(z), host_vector(y)));
     // Written to, every block has its leaf again.
     if (a.size() == 0) return;
-    const auto all = to_coo(ctx, a);
+    const auto all = to_coo(host_context(), on_host(a));
     triplets one{"", a.shape().row, a.shape().col, {all.rowind()[0]}, {all.colind()[0]}, {9}};
-    update_entries(ctx, t, make_coo<T, I, O>(one).view());
-    auto want = copy_to(ctx, a);
+    update_entries(ctx, t, TypeParam::put_coo(one).view());
+    auto want = on_host(a);
     want.values()[0] = T{9};
     check(ctx, t);
     EXPECT_TRUE(same_matrix(to_csr(ctx, t), want));
   });
   // A stencil has few different leaves.
-  auto t = to_block_tree(ctx, cast<T, I, O>(ctx, gen::generate("poisson2d:n=128")), {128});
+  const auto stencil = cast<T, I, O>(host_context(), gen::generate("poisson2d:n=128"));
+  auto t = to_block_tree(ctx, copy_to(ctx, stencil), {128});
   const auto saved = compress(ctx, t);
   EXPECT_LT(10 * saved.kept, saved.leaves);
   EXPECT_LT(2 * saved.bytes_after, saved.bytes_before);

@@ -1,13 +1,14 @@
 // A tree of d x d blocks, after Derler's HiSparse: an inner node has a place for each of d x d
 // parts of its block, a leaf lists the entries of one, with coordinates of a byte each, or is
 // dense. Stored once it multiplies in both directions alike, and transposing or scaling it changes
-// a flag or a factor beside the tree. On the host; a device has none yet.
+// a flag or a factor beside the tree. On the host and on a device, with the same bytes.
 //
 //   auto t = to_block_tree(ctx, a);              of a csr, csc or coo matrix; {.block = 256}
 //   multiply(ctx, t, x, y);                      y = A x
 //   multiply(ctx, scaled(2, transposed(t)), x, y);   y = 2 A^T x, from the same bytes
 //   t.transpose(), t.scale(2)                    the tree itself: free
 //   auto b = to_csr(ctx, t);                     sorted; duplicates were added up
+//   auto u = copy_to(device, t);                 pool and lists as they are
 //
 // Copies of a tree share their nodes until one is written to. Sums have a fixed order: results are
 // the same bits for any number of threads.
@@ -37,6 +38,11 @@
 namespace lacuna {
 
 namespace detail {
+/// What a product must know of tasks before it begins, in the host's memory.
+struct tree_sums {
+  std::int64_t widest = 0; ///< lines of a task, the most
+  std::int64_t slots = 0;  ///< lines of tasks that share theirs
+};
 /// What a tree consists of. T is const where it is only read.
 template <class T, class I, space S> struct tree_arrays {
   index<I> extent{}; ///< as it is stored
@@ -49,6 +55,7 @@ template <class T, class I, space S> struct tree_arrays {
   vector_view<const std::int64_t, S> by_column;    ///< the same: numbers of items
   vector_view<const tree_task<I>, S> row_tasks;    ///< and one more, where they end
   vector_view<const tree_task<I>, S> column_tasks; ///< and one more
+  tree_sums row_sums, column_sums;                 ///< of these tasks
 
   [[nodiscard]] auto bytes() const {
     return reinterpret_cast<like<T, unsigned char>*>(pool.data());
@@ -74,6 +81,7 @@ template <class T, class I, space S> struct tree_content {
   array<tree_item<I>, S> items;
   array<std::int64_t, S> by_column;
   array<tree_task<I>, S> row_tasks, column_tasks;
+  tree_sums row_sums, column_sums;
 
   tree_arrays<const T, I, S> arrays() const {
     return {extent,
@@ -85,12 +93,15 @@ template <class T, class I, space S> struct tree_content {
             items.view(),
             by_column.view(),
             row_tasks.view(),
-            column_tasks.view()};
+            column_tasks.view(),
+            row_sums,
+            column_sums};
   }
   tree_arrays<T, I, S> arrays() {
     const auto self = std::as_const(*this).arrays();
     return {extent,      nnz,        bits,           levels,         root,
-            pool.view(), self.items, self.by_column, self.row_tasks, self.column_tasks};
+            pool.view(), self.items, self.by_column, self.row_tasks, self.column_tasks,
+            row_sums,    column_sums};
   }
   [[nodiscard]] std::size_t bytes() const {
     return pool.bytes() + items.bytes() + by_column.bytes() + row_tasks.bytes() +
@@ -261,44 +272,77 @@ LACUNA_EXPORT void multiply_tree(const host_context& ctx, T alpha,
                                  dense_view<T> y);
 } // namespace detail::cpu
 
-namespace detail {
+namespace detail::gpu {
+/// Byte by byte the host's. Waits for numbers of runs, of each level's blocks, of leaves and bytes.
+/// Scratch: some 40 bytes for each run of entries of one row and block, 90 per block. Throws
+/// unsupported from 2^32 runs on.
+template <class T, class I>
+LACUNA_GPU_EXPORT std::shared_ptr<tree_content<T, I, space::device>>
+build_tree(const device_context& ctx, const tree_source<T, I>& a, std::int64_t entries, int bits);
+/// Queued.
+template <class T, class I>
+LACUNA_GPU_EXPORT void place_in_tree(const device_context& ctx, const tree_source<T, I>& a,
+                                     tree_arrays<T, I, space::device> to);
+/// Of the tree as it is stored, times `scale`. Waits for the number of runs. Scratch: some 40 bytes
+/// for each.
 template <class T, class I, class O>
-void multiply_format(const host_context& ctx, T alpha, block_tree_view<const T, I, O> a,
-                     dense_view<const T> x, T beta, dense_view<const T> z, dense_view<T> y) {
-  cpu::multiply_tree<T, I>(ctx, alpha * a.scale(), a.stored(), a.is_transposed(), x, beta, z, y);
+LACUNA_GPU_EXPORT csr<T, I, O, space::device>
+tree_to_csr(const device_context& ctx, const tree_arrays<const T, I, space::device>& a, T scale);
+/// Queued. Each vector is a product of its own, which finds the leaves in L2. Scratch: sums of
+/// stripes that several tasks share, and of those too wide for shared memory.
+template <class T, class I>
+LACUNA_GPU_EXPORT void
+multiply_tree(const device_context& ctx, T alpha, const tree_arrays<const T, I, space::device>& a,
+              bool transposed, dense_view<const T, space::device> x, T beta,
+              dense_view<const T, space::device> z, dense_view<T, space::device> y);
+} // namespace detail::gpu
+
+namespace detail {
+template <class T, class I, class O, space S>
+void multiply_format(const context<S>& ctx, T alpha, block_tree_view<const T, I, O, S> a,
+                     dense_view<const T, S> x, T beta, dense_view<const T, S> z,
+                     dense_view<T, S> y) {
+  const T factor = alpha * a.scale();
+  if constexpr (S == space::host)
+    cpu::multiply_tree<T, I>(ctx, factor, a.stored(), a.is_transposed(), x, beta, z, y);
+  else
+    gpu::multiply_tree<T, I>(ctx, factor, a.stored(), a.is_transposed(), x, beta, z, y);
+}
+template <class T, class I, space S>
+std::shared_ptr<tree_content<T, I, S>> build_tree(const context<S>& ctx, const tree_source<T, I>& a,
+                                                  std::int64_t entries, int bits) {
+  if constexpr (S == space::host)
+    return cpu::build_tree<T, I>(ctx, a, entries, bits);
+  else
+    return gpu::build_tree<T, I>(ctx, a, entries, bits);
+}
+template <class T, class I, space S>
+void place_in_tree(const context<S>& ctx, const tree_source<T, I>& a, tree_arrays<T, I, S> to) {
+  if constexpr (S == space::host)
+    cpu::place_in_tree<T, I>(ctx, a, to);
+  else
+    gpu::place_in_tree<T, I>(ctx, a, to);
 }
 /// A csr matrix whose rows ascend, each column once: itself, or a copy.
-template <class T, class I, class O> class ascending_rows {
+template <class T, class I, class O, space S> class ascending_rows {
 public:
-  ascending_rows(const host_context& ctx, csr_view<const T, I, O> a) : a_(a) {
-    if (cpu::rows_ascend<T, I, O>(ctx, a)) return;
-    own_ = copy_to(ctx, a);
-    if (!a.order().sorted) cpu::sort_csr<T, I, O>(ctx, own_.view());
-    own_ = cpu::merge_csr<T, I, O>(ctx, std::as_const(own_).view(), duplicates::sum);
-    a_ = std::as_const(own_).view();
-  }
-  ascending_rows(const ascending_rows&) = delete;
-  ascending_rows& operator=(const ascending_rows&) = delete;
+  ascending_rows(const context<S>& ctx, csr_view<const T, I, O, S> a) : rows_(ctx, {a, 1, false}) {}
   [[nodiscard]] tree_source<T, I> source() const {
-    return {a_.shape(),         std::int64_t{a_.size()}, tree_offsets(a_.rowptr().data()),
-            a_.colind().data(), a_.values().data(),      {}};
+    const auto a = rows_.view();
+    return {a.shape(),         std::int64_t{a.size()}, tree_offsets(a.rowptr().data()),
+            a.colind().data(), a.values().data(),      {}};
   }
 
 private:
-  csr<T, I, O> own_;
-  csr_view<const T, I, O> a_;
+  summand<T, I, O, S> rows_;
 };
-template <space S> constexpr void require_tree_space() {
-  static_assert(S == space::host, "lacuna: block trees are on the host; a device has none yet");
-}
 } // namespace detail
 
 /// From a csr, csc or coo matrix. Reads the columns some three times and values once; scratch: an
-/// index per entry, and a copy of a matrix that is not sorted and unique. Throws bad_input if d is
-/// none of the five.
+/// index per entry, and a copy of a matrix that is not sorted and unique. On a device it waits.
+/// Throws bad_input if d is none of the five.
 template <space S, class A>
 auto to_block_tree(const context<S>& ctx, const A& a, const block_tree_options& options = {}) {
-  detail::require_tree_space<S>();
   const auto view = detail::const_view(a);
   using V = std::remove_cv_t<decltype(view)>;
   using T = typename V::scalar_type;
@@ -307,9 +351,9 @@ auto to_block_tree(const context<S>& ctx, const A& a, const block_tree_options& 
   detail::require_same_space<S, V>();
   const int bits = detail::tree_bits(options.block);
   if constexpr (std::is_same_v<V, csr_view<const T, I, O, S>>) {
-    const detail::ascending_rows<T, I, O> rows(ctx, view);
+    const detail::ascending_rows<T, I, O, S> rows(ctx, view);
     return block_tree<T, I, O, S>(
-        detail::cpu::build_tree<T, I>(ctx, rows.source(), view.size(), bits));
+        detail::build_tree<T, I, S>(ctx, rows.source(), view.size(), bits));
   } else {
     return to_block_tree(ctx, to_csr(ctx, a), options);
   }
@@ -320,72 +364,116 @@ auto to_block_tree(const A& a, const block_tree_options& options = {}) {
   return to_block_tree(detail::default_context_for<A>(), a, options);
 }
 
-/// Another owner of the same nodes.
-template <class T, class I, class O>
-block_tree<T, I, O> copy_to(const host_context&, const block_tree<T, I, O>& a) {
-  return a;
+namespace detail {
+template <class T, class I, space S, space From>
+std::shared_ptr<tree_content<T, I, S>> copy_content(const context<S>& ctx,
+                                                    const tree_content<T, I, From>& c) {
+  using content = tree_content<T, I, S>;
+  return std::make_shared<content>(content{
+      c.extent, c.nnz, c.entries, c.bits, c.levels, c.root, c.compressed, c.different_leaves,
+      copy_to(ctx, c.pool), copy_to(ctx, c.items), copy_to(ctx, c.by_column),
+      copy_to(ctx, c.row_tasks), copy_to(ctx, c.column_tasks), c.row_sums, c.column_sums});
+}
+} // namespace detail
+
+/// Within a space another owner of the same nodes; to another a copy of pool and lists.
+template <space S, class T, class I, class O, space From>
+block_tree<T, I, O, S> copy_to(const context<S>& ctx, const block_tree<T, I, O, From>& a) {
+  if constexpr (S == From)
+    return a;
+  else if (!a.content())
+    return {};
+  else
+    return block_tree<T, I, O, S>(detail::copy_content(ctx, *a.content()), a.is_transposed(),
+                                  a.scale());
 }
 
-template <class T, class I, class O>
-void check(const host_context&, const block_tree_view<const T, I, O>& a) {
-  detail::cpu::check_tree<T, I>(a.stored());
+/// A tree on a device is tested on the host, from a copy.
+template <class T, class I, class O, space S>
+void check(const context<S>&, const block_tree_view<const T, I, O, S>& a) {
+  if constexpr (S == space::host) {
+    detail::cpu::check_tree<T, I>(a.stored());
+  } else {
+    const host_context host;
+    const auto& t = a.stored();
+    const auto pool = copy_to(host, t.pool);
+    const auto items = copy_to(host, t.items);
+    const auto by_column = copy_to(host, t.by_column);
+    const auto row_tasks = copy_to(host, t.row_tasks);
+    const auto column_tasks = copy_to(host, t.column_tasks);
+    detail::cpu::check_tree<T, I>({t.extent, t.nnz, t.bits, t.levels, t.root, pool.view(),
+                                   items.view(), by_column.view(), row_tasks.view(),
+                                   column_tasks.view(), t.row_sums, t.column_sums});
+  }
 }
-template <class T, class I, class O>
-void check(const host_context& ctx, const block_tree<T, I, O>& a) {
+template <class T, class I, class O, space S>
+void check(const context<S>& ctx, const block_tree<T, I, O, S>& a) {
   check(ctx, a.view());
 }
 
-/// Sorted and unique; the tree's state is applied.
-template <class T, class I, class O>
-csr<T, I, O> to_csr(const host_context& ctx, const block_tree_view<const T, I, O>& a) {
-  return detail::cpu::tree_to_csr<T, I, O>(ctx, a);
+/// Sorted and unique; the tree's state is applied. On a device a transposed tree is transposed as
+/// csr.
+template <class T, class I, class O, space S>
+csr<T, I, O, S> to_csr(const context<S>& ctx, const block_tree_view<const T, I, O, S>& a) {
+  if constexpr (S == space::host) {
+    return detail::cpu::tree_to_csr<T, I, O>(ctx, a);
+  } else {
+    auto rows = detail::gpu::tree_to_csr<T, I, O>(ctx, a.stored(), a.scale());
+    return a.is_transposed() ? transpose(ctx, rows) : std::move(rows);
+  }
 }
-template <class T, class I, class O>
-csr<T, I, O> to_csr(const host_context& ctx, const block_tree<T, I, O>& a) {
+template <class T, class I, class O, space S>
+csr<T, I, O, S> to_csr(const context<S>& ctx, const block_tree<T, I, O, S>& a) {
   return to_csr(ctx, a.view());
 }
-template <class T, class I, class O>
-coo<T, I, O> to_coo(const host_context& ctx, const block_tree<T, I, O>& a) {
+template <class T, class I, class O, space S>
+coo<T, I, O, S> to_coo(const context<S>& ctx, const block_tree<T, I, O, S>& a) {
   return to_coo(ctx, to_csr(ctx, a));
 }
 
-/// What nodes there are. Reads the leaves' first bytes alone.
-template <class T, class I, class O> tree_statistics node_statistics(const block_tree<T, I, O>& a) {
-  return a.content() ? detail::cpu::tree_nodes<T, I>(*a.content()) : tree_statistics{};
+/// What nodes there are. Reads the leaves' first bytes alone; of a tree on a device, a copy.
+template <class T, class I, class O, space S>
+tree_statistics node_statistics(const block_tree<T, I, O, S>& a) {
+  if (!a.content()) return {};
+  if constexpr (S == space::host)
+    return detail::cpu::tree_nodes<T, I>(*a.content());
+  else
+    return node_statistics(copy_to(host_context(), a));
 }
 
 namespace detail {
 /// The tree's content for it alone: a copy, if others have it or its leaves have several parents.
-template <class T, class I, class O>
-std::shared_ptr<tree_content<T, I, space::host>> own_content(const host_context& ctx,
-                                                             const block_tree<T, I, O>& a) {
+/// Leaves are taken apart on the host.
+template <class T, class I, class O, space S>
+std::shared_ptr<tree_content<T, I, S>> own_content(const context<S>& ctx,
+                                                   const block_tree<T, I, O, S>& a) {
   const auto& c = a.content();
-  if (c->compressed) return cpu::expand_tree<T, I>(ctx, *c);
-  if (!a.is_shared()) return c;
-  using content = tree_content<T, I, space::host>;
-  return std::make_shared<content>(content{
-      c->extent, c->nnz, c->entries, c->bits, c->levels, c->root, c->compressed,
-      c->different_leaves, copy_to(ctx, c->pool), copy_to(ctx, c->items),
-      copy_to(ctx, c->by_column), copy_to(ctx, c->row_tasks), copy_to(ctx, c->column_tasks)});
+  if (!c->compressed) return a.is_shared() ? copy_content(ctx, *c) : c;
+  if constexpr (S == space::host) {
+    return cpu::expand_tree<T, I>(ctx, *c);
+  } else {
+    const host_context host;
+    return copy_content(ctx, *cpu::expand_tree<T, I>(host, *copy_content(host, *c)));
+  }
 }
 } // namespace detail
 
 /// New values for the same pattern; the tree's factor is 1 afterwards. Without scratch where A is
 /// sorted and unique, the tree is not transposed and has its nodes for itself.
-template <class T, class I, class O, class A>
-void update_values(const host_context& ctx, block_tree<T, I, O>& to, const A& a) {
+template <class T, class I, class O, space S, class A>
+void update_values(const context<S>& ctx, block_tree<T, I, O, S>& to, const A& a) {
   if (!to.content()) return;
-  const auto from = detail::new_values_of<T, I, space::host>(to.shape().row, to.shape().col,
-                                                             to.content()->entries, a);
+  const auto from =
+      detail::new_values_of<T, I, S>(to.shape().row, to.shape().col, to.content()->entries, a);
   static_assert(std::is_same_v<typename decltype(from)::offset_type, O>,
                 "lacuna: operands differ in the width of their offsets");
-  csr<T, I, O> across;
+  csr<T, I, O, S> across;
   if (to.is_transposed()) across = transpose(ctx, from);
-  const detail::ascending_rows<T, I, O> rows(ctx, to.is_transposed() ? std::as_const(across).view()
-                                                                     : from);
+  const detail::ascending_rows<T, I, O, S> rows(
+      ctx, to.is_transposed() ? std::as_const(across).view() : from);
   const auto content = detail::own_content(ctx, to);
-  detail::cpu::place_in_tree<T, I>(ctx, rows.source(), content->arrays());
-  to = block_tree<T, I, O>(content, to.is_transposed());
+  detail::place_in_tree<T, I, S>(ctx, rows.source(), content->arrays());
+  to = block_tree<T, I, O, S>(content, to.is_transposed());
 }
 
 } // namespace lacuna

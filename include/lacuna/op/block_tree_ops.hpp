@@ -1,5 +1,6 @@
-// Operations on block trees, each plain or transposed, scaled or not; results are trees. On the
-// host; a device has none yet.
+// Operations on block trees, each plain or transposed, scaled or not; results are trees. On a
+// device sums and products of trees are those of csr matrices, made trees again; for_each_stripe is
+// the host's.
 //
 //   auto c = add(ctx, a, scaled(2, transposed(b)));    C = A + 2 B^T
 //   auto c = add(ctx, a, transposed(a));               A + A^T, without a transposed copy
@@ -14,6 +15,7 @@
 #pragma once
 
 #include <lacuna/format/block_tree.hpp>
+#include <lacuna/op/spgemm.hpp>
 #include <lacuna/op/update.hpp>
 
 namespace lacuna {
@@ -35,8 +37,8 @@ template <class A> inline constexpr bool is_tree = requires {
 };
 
 /// A tree as an operand: alpha op(A).
-template <class T, class I> struct tree_operand {
-  tree_arrays<const T, I, space::host> a;
+template <class T, class I, space S = space::host> struct tree_operand {
+  tree_arrays<const T, I, S> a;
   bool transposed;
   T alpha;
   [[nodiscard]] std::int64_t rows() const { return transposed ? a.extent.col : a.extent.row; }
@@ -46,10 +48,15 @@ template <class A> auto tree_operand_of(const A& a) {
   const auto op = operand(a);
   using V = std::remove_cvref_t<decltype(op.a)>;
   using T = typename V::scalar_type;
-  return tree_operand<T, typename V::index_type>{op.a.stored(),
-                                                 op.a.is_transposed() != op.transposed,
-                                                 static_cast<T>(op.alpha) * op.a.scale()};
+  return tree_operand<T, typename V::index_type, V::memory_space>{
+      op.a.stored(), op.a.is_transposed() != op.transposed,
+      static_cast<T>(op.alpha) * op.a.scale()};
 }
+/// bad_input: the operands' blocks differ in size.
+LACUNA_EXPORT void require_same_blocks(const char* operation, int a_bits, int b_bits);
+/// bad_input: a batch has an entry that the tree lacks, or one outside of it.
+[[noreturn]] LACUNA_EXPORT void throw_no_tree_entry(std::int64_t row, std::int64_t col,
+                                                    bool inside);
 } // namespace detail
 
 namespace detail::cpu {
@@ -79,6 +86,25 @@ LACUNA_EXPORT void call_shared(const host_context& ctx, std::int64_t count,
                                void (*f)(const void* with, std::int64_t i), const void* with);
 } // namespace detail::cpu
 
+namespace detail::gpu {
+/// As the host's. Waits; sorts the batch by places.
+template <class T, class I>
+LACUNA_GPU_EXPORT void
+update_in_tree(const device_context& ctx, vector_view<const I, space::device> rows,
+               vector_view<const I, space::device> cols, vector_view<const T, space::device> values,
+               bool transposed, T scale, bool adds, tree_arrays<T, I, space::device> to);
+} // namespace detail::gpu
+
+namespace detail {
+/// op(A) of an operand on a device, without its factor.
+template <class T, class I, class O>
+csr<T, I, O, space::device> rows_of_tree(const device_context& ctx,
+                                         const tree_operand<T, I, space::device>& t) {
+  auto rows = gpu::tree_to_csr<T, I, O>(ctx, t.a, T{1});
+  return t.transposed ? transpose(ctx, rows) : std::move(rows);
+}
+} // namespace detail
+
 /// C = alpha op(A) + beta op(B). Both trees are gone down together: a node that one of them has is
 /// copied, nodes of both are merged, and every leaf's type is chosen anew. A block that is a list
 /// in one and a tree in the other becomes a list. Throws size_mismatch, out_of_memory, bad_input if
@@ -96,6 +122,29 @@ auto add(const host_context& ctx, const A& a, const B& b) {
   detail::require_same_size("add", "rows of B", right.rows(), "rows of A", left.rows());
   detail::require_same_size("add", "columns of B", right.cols(), "columns of A", left.cols());
   return block_tree<T, I, typename V::offset_type>(detail::cpu::add_trees<T, I>(ctx, left, right));
+}
+
+/// On a device by way of csr matrices: scratch is both operands and C as csr, and what makes the
+/// tree; it waits.
+template <class A, class B>
+  requires(detail::is_tree<A>&& detail::is_tree<B>)
+auto add(const device_context& ctx, const A& a, const B& b) {
+  using V = std::remove_cvref_t<decltype(detail::operand(a).a)>;
+  using W = std::remove_cvref_t<decltype(detail::operand(b).a)>;
+  static_assert(std::is_same_v<V, W>, "lacuna: trees differ in the types of values or indices");
+  detail::require_same_space<space::device, V>();
+  using T = typename V::scalar_type;
+  using I = typename V::index_type;
+  using O = typename V::offset_type;
+  const auto left = detail::tree_operand_of(a);
+  const auto right = detail::tree_operand_of(b);
+  detail::require_same_size("add", "rows of B", right.rows(), "rows of A", left.rows());
+  detail::require_same_size("add", "columns of B", right.cols(), "columns of A", left.cols());
+  detail::require_same_blocks("add", left.a.bits, right.a.bits);
+  const auto x = detail::rows_of_tree<T, I, O>(ctx, left);
+  const auto y = detail::rows_of_tree<T, I, O>(ctx, right);
+  return to_block_tree(ctx, add(ctx, scaled(left.alpha, x), scaled(right.alpha, y)),
+                       {1 << left.a.bits});
 }
 
 /// C = alpha op(A) op(B), a tree with the blocks of both; a tree times its own transpose is read
@@ -120,12 +169,34 @@ auto multiply(const host_context& ctx, const A& a, const B& b,
       detail::cpu::multiply_trees<T, I>(ctx, left, right, method));
 }
 
+/// On a device by rows, whatever method is asked for; it waits.
+template <class A, class B>
+  requires(detail::is_tree<A>&& detail::is_tree<B>)
+auto multiply(const device_context& ctx, const A& a, const B& b,
+              tree_product_method = tree_product_method::adaptive) {
+  using V = std::remove_cvref_t<decltype(detail::operand(a).a)>;
+  using W = std::remove_cvref_t<decltype(detail::operand(b).a)>;
+  static_assert(std::is_same_v<V, W>, "lacuna: trees differ in the types of values or indices");
+  detail::require_same_space<space::device, V>();
+  using T = typename V::scalar_type;
+  using I = typename V::index_type;
+  using O = typename V::offset_type;
+  const auto left = detail::tree_operand_of(a);
+  const auto right = detail::tree_operand_of(b);
+  detail::require_same_size("multiply", "columns of A", left.cols(), "rows of B", right.rows());
+  detail::require_same_blocks("multiply", left.a.bits, right.a.bits);
+  const auto x = detail::rows_of_tree<T, I, O>(ctx, left);
+  const auto y = detail::rows_of_tree<T, I, O>(ctx, right);
+  return to_block_tree(ctx, multiply(ctx, scaled(left.alpha * right.alpha, x), y),
+                       {1 << left.a.bits});
+}
+
 /// Values of entries that t has: replaced, or added to, in the order of the batch. A tree that
 /// shares its nodes gets nodes of its own first; its factor becomes 1. Throws bad_input, and leaves
 /// t as it was, if an entry of the batch has no place; the message names it. O(b log).
-template <class T, class I, class O>
-void update_entries(const host_context& ctx, block_tree<T, I, O>& t,
-                    std::type_identity_t<coo_view<const T, I, O>> batch,
+template <class T, class I, class O, space S>
+void update_entries(const context<S>& ctx, block_tree<T, I, O, S>& t,
+                    std::type_identity_t<coo_view<const T, I, O, S>> batch,
                     existing rule = existing::replace) {
   if (rule != existing::add && rule != existing::replace)
     throw bad_input("update_entries: entries are replaced or added to");
@@ -135,36 +206,52 @@ void update_entries(const host_context& ctx, block_tree<T, I, O>& t,
                             "columns of the tree", t.shape().col);
   if (batch.size() == 0) return;
   const auto content = detail::own_content(ctx, t);
-  detail::cpu::update_in_tree<T, I>(ctx, batch.rowind(), batch.colind(), batch.values(),
-                                    t.is_transposed(), t.scale(), rule == existing::add,
-                                    content->arrays());
-  t = block_tree<T, I, O>(content, t.is_transposed());
+  const auto update = [&] {
+    if constexpr (S == space::host)
+      return detail::cpu::update_in_tree<T, I>;
+    else
+      return detail::gpu::update_in_tree<T, I>;
+  }();
+  update(ctx, batch.rowind(), batch.colind(), batch.values(), t.is_transposed(), t.scale(),
+         rule == existing::add, content->arrays());
+  t = block_tree<T, I, O, S>(content, t.is_transposed());
 }
 
 /// y = A x and z = A^T w in one walk over the tree: each leaf is used for both while it is in a
-/// cache. Scratch: about twice z. Bits are the same for any number of threads.
-template <class A, class X, class Y, class W, class Z>
+/// cache. Scratch: about twice z. Bits are the same for any number of threads. On a device two
+/// products one after the other, queued.
+template <space S, class A, class X, class Y, class W, class Z>
   requires(detail::is_tree<A>)
-void multiply_both(const host_context& ctx, const A& a, const X& x, Y&& y, const W& w, Z&& z) {
+void multiply_both(const context<S>& ctx, const A& a, const X& x, Y&& y, const W& w, Z&& z) {
   const auto t = detail::tree_operand_of(a);
+  detail::require_same_space<S, std::remove_cvref_t<decltype(detail::operand(a).a)>>();
   using T = std::remove_const_t<decltype(t.alpha)>;
-  const vector_view<const T> x_view = detail::const_view(x), w_view = detail::const_view(w);
-  const vector_view<T> y_view = detail::mutable_view(std::forward<Y>(y));
-  const vector_view<T> z_view = detail::mutable_view(std::forward<Z>(z));
+  const vector_view<const T, S> x_view = detail::const_view(x), w_view = detail::const_view(w);
+  const vector_view<T, S> y_view = detail::mutable_view(std::forward<Y>(y));
+  const vector_view<T, S> z_view = detail::mutable_view(std::forward<Z>(z));
   detail::require_same_size("multiply_both", "x", x_view.size(), "columns of A", t.cols());
   detail::require_same_size("multiply_both", "y", y_view.size(), "rows of A", t.rows());
   detail::require_same_size("multiply_both", "w", w_view.size(), "rows of A", t.rows());
   detail::require_same_size("multiply_both", "z", z_view.size(), "columns of A", t.cols());
-  for (const vector_view<const T>& in : {x_view, w_view})
-    for (const vector_view<T>& out : {y_view, z_view})
+  for (const vector_view<const T, S>& in : {x_view, w_view})
+    for (const vector_view<T, S>& out : {y_view, z_view})
       detail::require_apart<T>("multiply_both", "an operand", in.data(), in.size(), "a result",
                                out.data(), out.size());
   detail::require_apart<T>("multiply_both", "y", y_view.data(), y_view.size(), "z", z_view.data(),
                            z_view.size());
-  // Transposed, the two change places.
-  detail::cpu::multiply_tree_both(ctx, t.alpha, t.a, t.transposed ? w_view : x_view,
-                                  t.transposed ? z_view : y_view, t.transposed ? x_view : w_view,
-                                  t.transposed ? y_view : z_view);
+  if constexpr (S == space::host) {
+    // Transposed, the two change places.
+    detail::cpu::multiply_tree_both(ctx, t.alpha, t.a, t.transposed ? w_view : x_view,
+                                    t.transposed ? z_view : y_view, t.transposed ? x_view : w_view,
+                                    t.transposed ? y_view : z_view);
+  } else {
+    const auto product = [&](bool transposed, const auto& from, const auto& to) {
+      detail::gpu::multiply_tree(ctx, t.alpha, t.a, transposed, detail::as_columns(from), T{0},
+                                 detail::as_columns(from), detail::as_columns(to));
+    };
+    product(t.transposed, x_view, y_view);
+    product(!t.transposed, w_view, z_view);
+  }
 }
 
 struct tree_compression {
@@ -172,16 +259,24 @@ struct tree_compression {
   std::int64_t leaves = 0, kept = 0;             ///< leaves of the tree, different ones
 };
 /// Leaves with the same bytes are kept once. Products and sums read it as any tree; what writes
-/// takes the leaves apart again. O(bytes).
-template <class T, class I, class O>
-tree_compression compress(const host_context& ctx, block_tree<T, I, O>& t) {
+/// takes the leaves apart again. O(bytes). From a device by way of the host.
+template <class T, class I, class O, space S>
+tree_compression compress(const context<S>& ctx, block_tree<T, I, O, S>& t) {
   tree_compression result{t.bytes(), t.bytes(), 0, 0};
   if (!t.content()) return result;
-  const auto content = detail::cpu::compress_tree<T, I>(ctx, *t.content());
+  const auto content = [&] {
+    if constexpr (S == space::host) {
+      return detail::cpu::compress_tree<T, I>(ctx, *t.content());
+    } else {
+      const host_context host;
+      const auto copy = detail::copy_content(host, *t.content());
+      return detail::copy_content(ctx, *detail::cpu::compress_tree<T, I>(host, *copy));
+    }
+  }();
   result.leaves = content->items.size();
   result.kept = content->different_leaves;
   result.bytes_after = content->bytes();
-  t = block_tree<T, I, O>(content, t.is_transposed(), t.scale());
+  t = block_tree<T, I, O, S>(content, t.is_transposed(), t.scale());
   return result;
 }
 

@@ -18,6 +18,23 @@ void exclusive_sums(const device_context& ctx, std::int64_t n, const Count* coun
   });
 }
 
+namespace {
+struct larger_of {
+  __host__ __device__ std::int64_t operator()(std::int64_t a, std::int64_t b) const {
+    return a < b ? b : a;
+  }
+};
+} // namespace
+
+void running_maxima(const device_context& ctx, std::int64_t n, const std::int64_t* from,
+                    std::int64_t* maxima) {
+  if (n == 0) return;
+  run_cub(ctx, "running_maxima", [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceScan::InclusiveScanInit(scratch, bytes, from, maxima, larger_of{},
+                                              std::int64_t{0}, n, ctx.stream());
+  });
+}
+
 template <class I>
 std::int64_t partition(const device_context& ctx, std::int64_t n, const I* from, const char* flags,
                        I* to) {

@@ -10,6 +10,10 @@ namespace lacuna::detail::gpu {
 template <class Count, class Sum>
 void exclusive_sums(const device_context& ctx, std::int64_t n, const Count* counts, Sum* sums);
 
+/// maxima[i] = the largest of from[0] … from[i], none of which is negative.
+void running_maxima(const device_context& ctx, std::int64_t n, const std::int64_t* from,
+                    std::int64_t* maxima);
+
 /// Elements with a flag to the front, in their order, then the others, in theirs. Returns the
 /// number of the first; waits for it.
 template <class I>
