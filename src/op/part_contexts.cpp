@@ -10,6 +10,7 @@ namespace lacuna {
 std::vector<device_context> contexts_on(const std::vector<int>& devices) {
   if (devices.empty()) throw bad_input("contexts_on: the list of devices is empty");
   std::vector<device_context> contexts;
+  contexts.reserve(devices.size());
   for (const int device : devices) contexts.emplace_back(device_options{.device = device});
   return contexts;
 }
