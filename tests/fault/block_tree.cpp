@@ -87,6 +87,60 @@ TEST(FaultBlockTree, EveryOperationFailsCleanly) {
   });
 }
 
+/// The same on a device, whose scratch is counted by space.
+TEST(FaultBlockTree, FailsCleanlyOnADevice) {
+  if (!cuda_engine::present()) GTEST_SKIP() << "no CUDA device";
+  using device_tree = block_tree<double, index_t, index_t, space::device>;
+  const device_context& ctx = cuda_engine::context();
+  const csr<double> host = scattered_blocks(300);
+  const auto a = copy_to(ctx, host);
+  const array<double, space::device> x(ctx, 300);
+  const auto survives = [&](const char* name, int least, const auto& op) {
+    SCOPED_TRACE(name);
+    device_tree t = to_block_tree(ctx, a, {16});
+    ctx.synchronize();
+    const std::int64_t before = memory(space::device).in_use;
+    int failures = 0;
+    for (;; ++failures) {
+      ASSERT_LT(failures, 600) << "never succeeds";
+      bool thrown = false;
+      {
+        const failing_allocator hook(failures);
+        try {
+          op(t);
+        } catch (const out_of_memory&) {
+          thrown = true;
+        }
+      }
+      ASSERT_EQ(thrown, failed.load()) << "allocation " << failures;
+      if (!thrown) break;
+      ctx.synchronize();
+      ASSERT_EQ(memory(space::device).in_use, before) << "leak, allocation " << failures;
+      if (failures % 16 == 0) {
+        ASSERT_TRUE(same_matrix(to_csr(ctx, t), host)) << "allocation " << failures;
+      }
+    }
+    EXPECT_GE(failures, least);
+    check(ctx, t);
+  };
+  survives("made", 40, [&](device_tree&) { (void)to_block_tree(ctx, a, {32}); });
+  survives("to csr", 10, [&](device_tree& t) { (void)to_csr(ctx, t); });
+  survives("product", 1, [&](device_tree& t) {
+    array<double, space::device> y(ctx, 300);
+    multiply(ctx, transposed(t), x, y);
+  });
+  survives("sum", 60, [&](device_tree& t) { (void)add(ctx, t, transposed(t)); });
+  survives("new values, shared", 5, [&](device_tree& t) {
+    device_tree copy = t;
+    update_values(ctx, copy, a);
+  });
+  const auto all = to_coo(ctx, a);
+  survives("entries, shared", 5, [&](device_tree& t) {
+    device_tree copy = t;
+    update_entries(ctx, copy, all.view(), existing::add);
+  });
+}
+
 /// Scratch that grows with the matrix is seen by memory().
 TEST(FaultBlockTree, ScratchIsCounted) {
   const host_context ctx({2});

@@ -73,5 +73,39 @@ TEST(BlockTreeLaws, HoldForRandomMatrices) {
   }
 }
 
+/// A device makes the host's bytes, and multiplies as they say.
+TEST(BlockTreeLaws, HoldOnADevice) {
+  if (!cuda_engine::present()) GTEST_SKIP() << "no CUDA device";
+  const with_values exact(value_kind::integers);
+  const host_context host({3});
+  const device_context& ctx = cuda_engine::context();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    random_source random(seed);
+    const std::int64_t rows = 1 + random.below(seed % 5 == 0 ? 100'000 : 900);
+    const std::int64_t cols = 1 + random.below(seed % 7 == 0 ? 100'000 : 900);
+    const matrix a = random_clusters(host, rows, cols, random);
+    const int d = 16 << (seed % 5);
+    const auto want = to_block_tree(host, a, {d});
+    const auto t = to_block_tree(ctx, copy_to(ctx, a), {d});
+    const auto got = copy_to(host, t);
+    const auto &g = *got.content(), &w = *want.content();
+    ASSERT_EQ(g.pool.bytes(), w.pool.bytes());
+    EXPECT_EQ(std::memcmp(g.pool.data(), w.pool.data(), w.pool.bytes()), 0);
+    EXPECT_TRUE(same_matrix(to_csr(ctx, t), a));
+    std::vector<double> x(static_cast<std::size_t>(cols)), y(static_cast<std::size_t>(rows));
+    for (auto& v : x) v = static_cast<double>(random.below(9));
+    std::vector<double> back(x.size());
+    multiply(host, a, x, y);
+    multiply(host, transposed(a), y, back);
+    const auto x_put = copy_to(ctx, x);
+    array<double, space::device> y_put(ctx, rows), back_put(ctx, cols);
+    multiply(ctx, t, x_put, y_put);
+    multiply(ctx, transposed(t), y_put, back_put);
+    EXPECT_TRUE(same(host_vector(y_put), y));
+    EXPECT_TRUE(same(host_vector(back_put), back)) << "A^T (A x)";
+  }
+}
+
 } // namespace
 } // namespace lacuna::test
