@@ -155,7 +155,7 @@ def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, with_x=True, res
     if x0 is None:
         x = _zeros_like(b, dtype)
     elif is_device(b):
-        x = device_array(x0).ravel().astype(dtype)
+        x = _lacuna.shared_on_device(x0).ravel().astype(dtype)
     else:
         x = np.array(x0, dtype=dtype).ravel()
     if sparse:

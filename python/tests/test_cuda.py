@@ -265,7 +265,8 @@ def test_places_are_not_mixed():
               lambda: A @ host, lambda: host @ A, lambda: A + host, lambda: A @ S, lambda: A.matvec(x, out=on_device),
               lambda: A.matvec(on_device, out=x), lambda: host.matvec(x, out=on_device), lambda: lacuna.plan(A) @ x,
               lambda: lacuna.plan(host) @ on_device, lambda: lacuna.dynamic_array(A) @ x, lambda: A.toscipy(),
-              lambda: lacuna.linalg.cg(A, x), lambda: lacuna.linalg.solve(host, on_device),
+              lambda: lacuna.linalg.cg(A, x), lambda: lacuna.linalg.cg(A, on_device, x0=x),
+              lambda: lacuna.linalg.solve(host, on_device),
               lambda: lacuna.csr_array((on_device, np.zeros(50, int), np.zeros(51, int)), shape=(50, 50)),
               lambda: lacuna.dynamic_array(A).insert(x[:1], ([0], [0]))):
         with pytest.raises(TypeError) as e:
