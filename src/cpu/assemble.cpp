@@ -35,7 +35,8 @@ void for_each_row_of(const host_context& ctx, csr_view<const T, I, O> a, F f) {
 
 template <class T, class I, class O>
 csr<T, I, O> place_blocks(const host_context& ctx, index<I> shape,
-                          const std::vector<placed_block<T, I, O>>& blocks, facts order) {
+                          const std::vector<placed_block<T, I, O, space::host>>& blocks,
+                          facts order) {
   const std::int64_t rows = shape.row;
   std::int64_t entries = 0;
   for (const auto& block : blocks) entries = checked_add(entries, block.a.size());
@@ -135,7 +136,8 @@ void reshape_indices(const host_context& ctx, std::int64_t from_cols, std::int64
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template csr<T, I, O> place_blocks(const host_context&, index<I>,                                \
-                                     const std::vector<placed_block<T, I, O>>&, facts);            \
+                                     const std::vector<placed_block<T, I, O, space::host>>&,       \
+                                     facts);                                                       \
   template csr<T, I, O> kron_csr(const host_context&, csr_view<const T, I, O>,                     \
                                  csr_view<const T, I, O>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)

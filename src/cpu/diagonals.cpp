@@ -60,8 +60,7 @@ coo<T, I, O> random_coo(const host_context& ctx, index<I> shape, std::int64_t en
       const std::int64_t at = element(k);
       to.rowind()[k] = static_cast<I>(at / cols);
       to.colind()[k] = static_cast<I>(at % cols);
-      // By element, not by k: 24 bits, which float holds exactly.
-      to.values()[k] = static_cast<T>(static_cast<double>(gen::hash(seed, at, 1) >> 40) * 0x1p-24);
+      to.values()[k] = static_cast<T>(gen::unit_value(seed, at)); // by element, not by k
     }
   });
   return result;

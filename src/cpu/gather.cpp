@@ -43,14 +43,9 @@ void look_up_elements(const host_context& ctx, csr_view<const T, I, O> a, vector
 template <class T, class I, class O>
 csr<T, I, O> gather_columns(const host_context& ctx, csr_view<const T, I, O> a, const I* rows,
                             std::int64_t first_row, std::int64_t count,
-                            vector_view<const I> columns) {
+                            vector_view<const I> columns, facts order) {
   const std::int64_t cols = a.shape().col;
   const index<I> shape{checked_cast<I>(count, "the number of rows"), columns.size()};
-  const bool ascends = a.order().unique
-                           ? std::is_sorted(columns.begin(), columns.end())
-                           : std::adjacent_find(columns.begin(), columns.end(),
-                                                std::greater_equal<>()) == columns.end();
-  const facts order{a.order().sorted && ascends, a.order().unique};
   // Where each column goes: positions of the list, column by column.
   array<I> start(ctx, cols + 1), place(ctx, columns.size());
   std::fill(start.begin(), start.end(), I{0});
@@ -110,7 +105,7 @@ csr<T, I, O> gather_rows(const host_context& ctx, csr_view<const T, I, O> a,
   template csr<T, I, O> gather_rows(const host_context&, csr_view<const T, I, O>,                  \
                                     vector_view<const I>);                                         \
   template csr<T, I, O> gather_columns(const host_context&, csr_view<const T, I, O>, const I*,     \
-                                       std::int64_t, std::int64_t, vector_view<const I>);
+                                       std::int64_t, std::int64_t, vector_view<const I>, facts);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::cpu

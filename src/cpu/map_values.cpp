@@ -1,9 +1,8 @@
-#include <lacuna/op/map_values.hpp>
-
 #include <exception>
 #include <mutex>
 
 #include "cpu/rows.hpp"
+#include "op/value_function.hpp"
 
 namespace lacuna::detail {
 
@@ -23,3 +22,18 @@ void call_on_ranges(const host_context& ctx, std::int64_t size, void* f,
 }
 
 } // namespace lacuna::detail
+
+namespace lacuna::detail::cpu {
+
+template <class T>
+void map_array(const host_context& ctx, value_function f, T exponent, vector_view<T> values) {
+  for_each_range(ctx, values.size(), entry_grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) values[k] = value_of(f, values[k], exponent);
+  });
+}
+
+#define LACUNA_INSTANTIATE(T)                                                                      \
+  template void map_array(const host_context&, value_function, T, vector_view<T>);
+LACUNA_FOR_EACH_VALUE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::detail::cpu

@@ -105,6 +105,7 @@ list_facts examine_list(const host_context&, vector_view<const I> list, std::int
   for (std::int64_t p = 0; p < list.size(); ++p) {
     found.index = list[p];
     if (p > 0 && list[p] <= list[p - 1]) found.ascends = false;
+    if (p > 0 && list[p] < list[p - 1]) found.sorted = false;
     if (list[p] < 0 || list[p] >= limit) {
       found.outside = p;
       return found;

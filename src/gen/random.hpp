@@ -30,6 +30,11 @@ constexpr double symmetric_value(std::uint64_t seed, std::int64_t i, std::int64_
 /// In [0, 1), a multiple of 2^-32.
 constexpr double unit(std::uint64_t h) { return static_cast<double>(h >> 32) * 0x1p-32; }
 
+/// In [0, 1), of an element of a matrix: 24 bits, which float holds exactly.
+constexpr double unit_value(std::uint64_t seed, std::int64_t element) {
+  return static_cast<double>(hash(seed, element, 1) >> 40) * 0x1p-24;
+}
+
 /// In [0, size), from the upper 32 or all bits of h.
 constexpr std::int64_t below(std::int64_t size, std::uint64_t h) {
   if (size <= INT64_C(1) << 31)
@@ -41,11 +46,11 @@ constexpr std::int64_t below(std::int64_t size, std::uint64_t h) {
 /// until the result is below n (less than four times on average).
 class permutation {
 public:
-  permutation(std::int64_t n, std::uint64_t seed)
+  constexpr permutation(std::int64_t n, std::uint64_t seed)
       : n_(n), half_((std::bit_width(static_cast<std::uint64_t>(n > 1 ? n - 1 : 1)) + 1) / 2),
         seed_(mix(seed)) {}
 
-  [[nodiscard]] std::int64_t operator()(std::int64_t i) const {
+  [[nodiscard]] constexpr std::int64_t operator()(std::int64_t i) const {
     do {
       std::uint64_t left = upper(i), right = lower(i);
       for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -72,16 +77,16 @@ public:
 
 private:
   static constexpr std::uint64_t rounds = 4;
-  [[nodiscard]] std::uint64_t upper(std::int64_t i) const {
+  [[nodiscard]] constexpr std::uint64_t upper(std::int64_t i) const {
     return static_cast<std::uint64_t>(i) >> half_;
   }
-  [[nodiscard]] std::uint64_t lower(std::int64_t i) const {
+  [[nodiscard]] constexpr std::uint64_t lower(std::int64_t i) const {
     return static_cast<std::uint64_t>(i) & ((std::uint64_t{1} << half_) - 1);
   }
-  [[nodiscard]] std::int64_t join(std::uint64_t left, std::uint64_t right) const {
+  [[nodiscard]] constexpr std::int64_t join(std::uint64_t left, std::uint64_t right) const {
     return static_cast<std::int64_t>(left << half_ | right);
   }
-  [[nodiscard]] std::uint64_t scramble(std::uint64_t x, std::uint64_t round) const {
+  [[nodiscard]] constexpr std::uint64_t scramble(std::uint64_t x, std::uint64_t round) const {
     return mix(seed_ + round + (x << 2)) >> (64 - half_);
   }
 

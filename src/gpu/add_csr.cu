@@ -5,7 +5,6 @@
 // 12 nnz C to fill. Equal patterns: 8 nnz to notice, 32 nnz to add values and copy columns.
 #include "core/kernel_offsets.hpp"
 #include "gpu/add_tiles.cuh"
-#include "gpu/parts/scan.cuh"
 #include "gpu/parts/sort.cuh"
 #include <lacuna/op/add.hpp>
 
@@ -84,42 +83,22 @@ void copy_offsets(const device_context& ctx, const From* from, To* to, std::int6
            [from, to] __device__(std::int64_t r) { to[r] = static_cast<To>(from[r]); });
 }
 
-template <class T, class I, class O>
-std::int64_t item_count(csr_view<const T, I, O, space::device> a,
-                        csr_view<const T, I, O, space::device> b) {
-  return std::int64_t{a.shape().row} + a.size() + b.size();
-}
-template <class I, class O>
-void find_cuts(const device_context& ctx, const pattern_pair<I, O>& pattern, std::int64_t items,
-               array<add_cut<I, O>, space::device>& cuts) {
-  for_each(ctx, cuts.size(), "add: cuts",
-           [pattern, items, cuts = cuts.data()] __device__(std::int64_t tile) {
-             cuts[tile] = find_cut(pattern, min(tile * add_tile_items, items));
-           });
-}
-
-/// A + B cut into tiles and counted; needs a row at least. If `compares`, patterns are compared
-/// first, and not counted if they are equal.
+/// A + B, counted; needs a row at least. If `compares`, patterns are compared first, and not
+/// counted if they are equal.
 template <class T, class I, class O> class tiled_sum {
 public:
   using view = csr_view<const T, I, O, space::device>;
   tiled_sum(const device_context& ctx, view a, view b, bool compares)
-      : ctx_(ctx), a_(a), b_(b), pattern_{a.shape().row, a.rowptr().data(), b.rowptr().data(),
-                                          a.colind().data(), b.colind().data()},
-        compares_(compares && a.size() == b.size()),
-        tiles_((item_count(a, b) + add_tile_items - 1) / add_tile_items), cuts_(ctx, tiles_ + 1),
-        walks_(ctx, tiles_ * block_threads), counts_(ctx, tiles_), first_(ctx, tiles_ + 2) {
-    std::int64_t* const differ = first_.data() + tiles_ + 1;
+      : ctx_(ctx), a_entries_(a.size()), compares_(compares && a.size() == b.size()),
+        pair_(ctx, a, b) {
+    std::int64_t* const differ = pair_.total() + 1;
     if (compares_) {
       check(cudaMemsetAsync(differ, 0, sizeof(std::int64_t), ctx.stream()), "add: memset");
       compare(ctx, a.colind().data(), b.colind().data(), a.size(), differ);
       compare(ctx, a.rowptr().data(), b.rowptr().data(), a.rowptr().size(), differ);
     }
-    find_cuts(ctx, pattern_, item_count(a, b), cuts_);
-    walk_tiles_kernel<<<blocks_for(tiles_ * block_threads), block_threads, 0, ctx.stream()>>>(
-        pattern_, cuts_.data(), compares_ ? differ : nullptr, walks_.data(), counts_.data());
-    check_launch("walk_tiles_kernel");
-    exclusive_sums(ctx, tiles_, counts_.data(), first_.data());
+    pair_.template walk<add_entries::of_either>(compares_ ? differ : nullptr);
+    pair_.place();
   }
 
   struct size_and_equality {
@@ -129,53 +108,29 @@ public:
   /// Waits.
   size_and_equality count() const {
     std::int64_t values[2] = {0, 1}; // entries, whether the patterns differ
-    read_back(ctx_, values, first_.data() + tiles_, compares_ ? 2 : 1);
+    read_back(ctx_, values, pair_.total(), compares_ ? 2 : 1);
     const bool equal = values[1] == 0;
-    return {equal ? std::int64_t{a_.size()} : values[0], equal};
+    return {equal ? a_entries_ : values[0], equal};
   }
   void fill(T alpha, T beta, write_offsets rowptr, I* col, T* value) const {
-    auto p = arguments();
-    p.alpha = alpha;
-    p.beta = beta;
+    auto p = pair_.arguments(alpha, beta);
     p.rowptr = rowptr;
     p.col = col;
     p.value = value;
-    run<add_fill::all>(p);
+    pair_.template fill<add_fill::all>(p);
   }
   /// A += beta B in A's values, if A has an entry wherever B has one.
   void add_to(T beta, T* value) const {
-    auto p = arguments();
-    p.beta = beta;
+    auto p = pair_.arguments(T{1}, beta);
     p.value = value;
-    run<add_fill::values>(p);
+    pair_.template fill<add_fill::values>(p);
   }
 
 private:
-  add_arguments<T, I, O> arguments() const {
-    add_arguments<T, I, O> p{};
-    p.pattern = pattern_;
-    p.cuts = cuts_.data();
-    p.walks = walks_.data();
-    p.first = first_.data();
-    p.a_value = a_.values().data();
-    p.b_value = b_.values().data();
-    return p;
-  }
-  template <add_fill what> void run(const add_arguments<T, I, O>& p) const {
-    fill_tiles_kernel<what>
-        <<<blocks_for(tiles_ * block_threads), block_threads, 0, ctx_.stream()>>>(p);
-    check_launch("fill_tiles_kernel");
-  }
-
   const device_context& ctx_;
-  view a_, b_;
-  pattern_pair<I, O> pattern_;
+  std::int64_t a_entries_;
   bool compares_;
-  std::int64_t tiles_;
-  array<add_cut<I, O>, space::device> cuts_;
-  array<add_walk, space::device> walks_; // nearly one byte per item
-  array<int, space::device> counts_;
-  array<std::int64_t, space::device> first_; // of each tile, all entries, whether patterns differ
+  tiled_pair<T, I, O> pair_;
 };
 
 } // namespace

@@ -1,6 +1,7 @@
-// The kernels of add_csr.cu: the entries of A and B in one sequence, row by row and by column
-// within rows, with one more item at the end of each row, cut into tiles of equal size (merge path,
-// Green, McColl and Bader 2012). A row may be cut anywhere: its length does not matter.
+// The kernels of add_csr.cu and combine.cu: the entries of A and B in one sequence, row by row and
+// by column within rows, with one more item at the end of each row, cut into tiles of equal size
+// (merge path, Green, McColl and Bader 2012). A row may be cut anywhere: its length does not
+// matter.
 #pragma once
 
 #include <cub/block/block_reduce.cuh>
@@ -9,6 +10,8 @@
 #include "gpu/parts/cuda.cuh"
 #include "gpu/parts/load.cuh"
 #include "gpu/parts/offsets.cuh"
+#include "gpu/parts/scan.cuh"
+#include <lacuna/format/csr.hpp>
 
 namespace lacuna::detail::gpu {
 
@@ -99,21 +102,57 @@ private:
 };
 static_assert(3 * add_items_per_thread <= 32 && sizeof(add_walk) == 8);
 
+/// Where C has entries.
+enum class add_entries { of_either, of_both };
+template <add_entries which> __device__ bool begins_entry(add_item item) {
+  return item == add_item::both ||
+         (which == add_entries::of_either && (item == add_item::a || item == add_item::b));
+}
 /// Entries of C among a thread's items.
-__device__ inline int entries_of(const add_walk& walk) {
+template <add_entries which> __device__ int entries_of(const add_walk& walk) {
   int entries = 0;
+#pragma unroll
+  for (int u = 0; u < add_items_per_thread; ++u) entries += begins_entry<which>(walk[u]) ? 1 : 0;
+  return entries;
+}
+
+/// The entries of A and of B that an entry of C is made of, counted from the tile's first.
+class add_source {
+public:
+  add_source() = default;
+  __device__ add_source(bool has_a, int a, bool has_b, int b)
+      : bits_((has_a ? static_cast<std::uint32_t>(a) : none) |
+              (has_b ? static_cast<std::uint32_t>(b) : none) << 16) {}
+  __device__ bool has_a() const { return a() != none; }
+  __device__ bool has_b() const { return b() != none; }
+  __device__ std::uint32_t a() const { return bits_ & 0xffff; }
+  __device__ std::uint32_t b() const { return bits_ >> 16; }
+
+private:
+  static constexpr std::uint32_t none = 0xffff;
+  std::uint32_t bits_;
+};
+/// Calls entry(source) for the entries of C among a thread's items, row_end(j) where the j-th row
+/// of the tile ends, counted from 1.
+template <add_entries which, class Entry, class RowEnd>
+__device__ void for_items(const add_walk& walk, const Entry& entry, const RowEnd& row_end) {
+  int a = walk.first_a(), row = walk.first_row();
+  int b = static_cast<int>(threadIdx.x) * add_items_per_thread - a - row;
 #pragma unroll
   for (int u = 0; u < add_items_per_thread; ++u) {
     const add_item item = walk[u];
-    entries += item == add_item::a || item == add_item::both || item == add_item::b ? 1 : 0;
+    const bool of_a = item == add_item::a || item == add_item::both;
+    if (begins_entry<which>(item)) entry(add_source(of_a, a, item != add_item::a, b));
+    if (of_a) ++a;
+    if (item == add_item::b || item == add_item::b_of_both) ++b;
+    if (item == add_item::row_end) row_end(++row);
   }
-  return entries;
 }
 
 /// Counts entries of C in each tile: one tile per block, a few consecutive items per thread.
 /// Columns are read once, together; then threads find where their items begin, and walk them. Does
 /// nothing if `differ` is there and 0.
-template <class I, class O>
+template <add_entries which, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     walk_tiles_kernel(const pattern_pair<I, O> p, const add_cut<I, O>* cuts,
                       const std::int64_t* differ, add_walk* walks, int* counts) {
@@ -220,7 +259,7 @@ __global__ void __launch_bounds__(block_threads)
     }
   }
   walks[tile * block_threads + thread] = walk;
-  const int total = block_reduce(reduce).Sum(entries_of(walk));
+  const int total = block_reduce(reduce).Sum(entries_of<which>(walk));
   if (thread == 0) counts[tile] = total;
 }
 
@@ -243,17 +282,21 @@ __device__ inline float summed(float x, float y) { return __fadd_rn(x, y); }
 __device__ inline double summed(double x, double y) { return __dadd_rn(x, y); }
 
 enum class add_fill {
-  all,   ///< of C
-  values ///< alone: C is A, which has an entry wherever B has one
+  all,     ///< of C
+  values,  ///< alone: C is A, which has an entry wherever B has one
+  products ///< of entries that both have
 };
+template <add_fill what>
+inline constexpr add_entries filled_entries =
+    what == add_fill::products ? add_entries::of_both : add_entries::of_either;
+
 /// Threads say for each entry of C which of A's and B's it is made of; then those are read and C is
 /// written, together.
 template <add_fill what, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads, 8)
     fill_tiles_kernel(const add_arguments<T, I, O> p) {
-  constexpr std::uint32_t none = 0xffff;
   using block_scan = cub::BlockScan<int, block_threads>;
-  __shared__ std::uint32_t source[add_tile_items]; // of each entry of C: A's, B's in the high half
+  __shared__ add_source sources[add_tile_items]; // of each entry of C
   __shared__ typename block_scan::TempStorage scan;
 
   const int thread = static_cast<int>(threadIdx.x);
@@ -262,22 +305,14 @@ __global__ void __launch_bounds__(block_threads, 8)
   const add_cut<I, O> begin = p.cuts[tile];
   const std::int64_t base = p.first[tile];
   int at = 0, total = 0;
-  block_scan(scan).ExclusiveSum(entries_of(walk), at, total);
-  int a = walk.first_a(), row = walk.first_row();
-  int b = thread * add_items_per_thread - a - row;
-#pragma unroll
-  for (int u = 0; u < add_items_per_thread; ++u) {
-    const add_item item = walk[u];
-    const bool of_a = item == add_item::a || item == add_item::both;
-    if (of_a || item == add_item::b)
-      source[at++] = (of_a ? static_cast<std::uint32_t>(a) : none) |
-                     (item == add_item::a ? none : static_cast<std::uint32_t>(b)) << 16;
-    if (of_a) ++a;
-    if (item == add_item::b || item == add_item::b_of_both) ++b;
-    if (what == add_fill::all && item == add_item::row_end)
-      p.rowptr.set(begin.row + static_cast<std::int64_t>(++row), base + at);
-  }
-  if (what == add_fill::all && tile == 0 && thread == 0) p.rowptr.set(0, 0);
+  block_scan(scan).ExclusiveSum(entries_of<filled_entries<what>>(walk), at, total);
+  for_items<filled_entries<what>>(
+      walk, [&](const add_source& source) { sources[at++] = source; },
+      [&](int row) {
+        if (what != add_fill::values)
+          p.rowptr.set(begin.row + static_cast<std::int64_t>(row), base + at);
+      });
+  if (what != add_fill::values && tile == 0 && thread == 0) p.rowptr.set(0, 0);
   __syncthreads();
   const T* const a_value = p.a_value + begin.a;
   const T* const b_value = p.b_value + begin.b;
@@ -285,18 +320,95 @@ __global__ void __launch_bounds__(block_threads, 8)
   const I* const b_col = p.pattern.b_col + begin.b;
 #pragma unroll 4
   for (int k = thread; k < total; k += block_threads) {
-    const std::uint32_t of_a = source[k] & 0xffff, of_b = source[k] >> 16;
+    const add_source source = sources[k];
+    const bool has_a = source.has_a(), has_b = source.has_b();
     if constexpr (what == add_fill::values) {
-      if (of_b == none) continue;
-      const T right = scaled_value(p.beta, load_once(b_value + of_b));
-      p.value[begin.a + of_a] = summed(p.value[begin.a + of_a], right);
+      if (!has_b) continue;
+      const T right = scaled_value(p.beta, load_once(b_value + source.b()));
+      p.value[begin.a + source.a()] = summed(p.value[begin.a + source.a()], right);
     } else {
-      const T left = of_a != none ? scaled_value(p.alpha, load_once(a_value + of_a)) : T{0};
-      const T right = of_b != none ? scaled_value(p.beta, load_once(b_value + of_b)) : T{0};
-      p.col[base + k] = load_once(of_a != none ? a_col + of_a : b_col + of_b);
-      p.value[base + k] = of_a == none ? right : of_b == none ? left : summed(left, right);
+      const T left = has_a ? scaled_value(p.alpha, load_once(a_value + source.a())) : T{0};
+      const T right = has_b ? scaled_value(p.beta, load_once(b_value + source.b())) : T{0};
+      p.col[base + k] = load_once(has_a ? a_col + source.a() : b_col + source.b());
+      p.value[base + k] = what == add_fill::products ? scaled_value(left, right)
+                          : !has_a                   ? right
+                          : !has_b                   ? left
+                                                     : summed(left, right);
     }
   }
 }
+
+/// Where each tile begins, and the end.
+template <class I, class O>
+void find_cuts(const device_context& ctx, const pattern_pair<I, O>& pattern, std::int64_t items,
+               array<add_cut<I, O>, space::device>& cuts) {
+  for_each(ctx, cuts.size(), "add: cuts",
+           [pattern, items, cuts = cuts.data()] __device__(std::int64_t tile) {
+             cuts[tile] = find_cut(pattern, min(tile * add_tile_items, items));
+           });
+}
+
+/// A and B cut into tiles; needs a row at least.
+template <class T, class I, class O> class tiled_pair {
+public:
+  using view = csr_view<const T, I, O, space::device>;
+  tiled_pair(const device_context& ctx, view a, view b)
+      : ctx_(ctx), a_(a), b_(b), pattern_{a.shape().row, a.rowptr().data(), b.rowptr().data(),
+                                          a.colind().data(), b.colind().data()},
+        items_(std::int64_t{a.shape().row} + a.size() + b.size()),
+        tiles_((items_ + add_tile_items - 1) / add_tile_items), cuts_(ctx, tiles_ + 1),
+        walks_(ctx, tiles_ * block_threads), counts_(ctx, tiles_), first_(ctx, tiles_ + 2) {
+    find_cuts(ctx, pattern_, items_, cuts_);
+  }
+  /// Finds the items of every thread, and counts the entries of C in each tile; nothing and none if
+  /// `differ` is there and 0.
+  template <add_entries which> void walk(const std::int64_t* differ) {
+    walk_tiles_kernel<which><<<grid(), block_threads, 0, ctx_.stream()>>>(
+        pattern_, cuts_.data(), differ, walks_.data(), counts_.data());
+    check_launch("walk_tiles_kernel");
+  }
+  /// Of a walked pair: where each tile's entries go.
+  void place() { exclusive_sums(ctx_, tiles_, counts_.data(), first_.data()); }
+  /// After place: entries of C. Waits.
+  [[nodiscard]] std::int64_t count() const {
+    std::int64_t entries = 0;
+    read_back(ctx_, &entries, total(), 1);
+    return entries;
+  }
+
+  [[nodiscard]] unsigned grid() const { return blocks_for(tiles_ * block_threads); }
+  [[nodiscard]] std::int64_t tiles() const { return tiles_; }
+  [[nodiscard]] int* counts() { return counts_.data(); }
+  /// All entries, and behind them a word that is the caller's: one copy brings both to the host.
+  [[nodiscard]] std::int64_t* total() { return first_.data() + tiles_; }
+  [[nodiscard]] const std::int64_t* total() const { return first_.data() + tiles_; }
+  /// The rest is what a caller adds.
+  [[nodiscard]] add_arguments<T, I, O> arguments(T alpha, T beta) const {
+    add_arguments<T, I, O> p{};
+    p.pattern = pattern_;
+    p.cuts = cuts_.data();
+    p.walks = walks_.data();
+    p.first = first_.data();
+    p.alpha = alpha;
+    p.beta = beta;
+    p.a_value = a_.values().data();
+    p.b_value = b_.values().data();
+    return p;
+  }
+  template <add_fill what> void fill(const add_arguments<T, I, O>& p) const {
+    fill_tiles_kernel<what><<<grid(), block_threads, 0, ctx_.stream()>>>(p);
+    check_launch("fill_tiles_kernel");
+  }
+
+private:
+  const device_context& ctx_;
+  view a_, b_;
+  pattern_pair<I, O> pattern_;
+  std::int64_t items_, tiles_;
+  array<add_cut<I, O>, space::device> cuts_;
+  array<add_walk, space::device> walks_; // nearly one byte per item
+  array<int, space::device> counts_;
+  array<std::int64_t, space::device> first_;
+};
 
 } // namespace lacuna::detail::gpu

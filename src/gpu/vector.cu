@@ -1,7 +1,7 @@
 // Dense vectors on the device. Sums are accumulated in double and formed by CUB in a fixed order.
 #include <cmath>
 
-#include <lacuna/op/vector.hpp>
+#include <lacuna/op/reduce.hpp>
 
 #include "gpu/parts/reduce.cuh"
 
@@ -95,16 +95,10 @@ template <class T> T norm_inf(const device_context& ctx, device_in<T> x) {
 
 template <class T, class I, class O>
 T matrix_inf_norm(const device_context& ctx, csr_view<const T, I, O, space::device> a) {
-  const device_guard guard(ctx.device());
-  array<double, space::device> sums(ctx, a.shape().row);
-  for_each(ctx, a.shape().row, "matrix_inf_norm",
-           [a, sums = sums.data()] __device__(std::int64_t row) {
-             double sum = 0;
-             for (O k = a.rowptr().data()[row]; k < a.rowptr().data()[row + 1]; ++k)
-               sum += static_cast<double>(abs(a.values().data()[k]));
-             sums[row] = sum;
-           });
-  return static_cast<T>(largest_element<double>(ctx, sums.view()));
+  array<T, space::device> sums(ctx, a.shape().row);
+  reduce_lines<T, O>(ctx, reduction::sum_of_magnitudes, a.shape().col, a.rowptr(), a.values(),
+                     sums);
+  return detail::gpu::norm_inf<T>(ctx, std::as_const(sums).view());
 }
 
 #define LACUNA_INSTANTIATE_VALUE(T)                                                                \

@@ -11,23 +11,23 @@
 // order, duplicates and zeros are entries like others; rows stay sorted and unique if all operands'
 // are stated to be. An element of kron is round(a b).
 //
-// O(entries + rows of operands and result); reshape has 8 to 16 bytes of scratch per entry. Throws
-// size_mismatch if rows (columns) differ, bad_input if the result's sizes do not fit its types or
-// there is nothing to put together. On the host; a device's matrices do not compile.
+// O(entries + rows of operands and result); reshape has 8 to 16 bytes of scratch per entry, hstack
+// on a device an offset per row of every operand. All are queued on a device, however many matrices
+// are put together: sizes follow from the operands'. Throws size_mismatch if rows (columns) differ,
+// bad_input if the result's sizes do not fit its types or there is nothing to put together.
 #pragma once
 
 #include <vector>
 
 #include <lacuna/op/convert.hpp>
-#include <lacuna/op/host_only.hpp>
 #include <lacuna/op/result.hpp>
 
 namespace lacuna {
 
 namespace detail {
 /// A matrix within another.
-template <class T, class I, class O> struct placed_block {
-  csr_view<const T, I, O> a;
+template <class T, class I, class O, space S> struct placed_block {
+  csr_view<const T, I, O, S> a;
   std::int64_t row = 0, col = 0; ///< where its first element is
 };
 enum class stacking { beside, below, diagonal };
@@ -40,9 +40,9 @@ enum class stacking { beside, below, diagonal };
 namespace detail::cpu {
 /// Blocks by ascending column; none overlap.
 template <class T, class I, class O>
-LACUNA_EXPORT csr<T, I, O> place_blocks(const host_context& ctx, index<I> shape,
-                                        const std::vector<placed_block<T, I, O>>& blocks,
-                                        facts order);
+LACUNA_EXPORT csr<T, I, O>
+place_blocks(const host_context& ctx, index<I> shape,
+             const std::vector<placed_block<T, I, O, space::host>>& blocks, facts order);
 template <class T, class I, class O>
 LACUNA_EXPORT csr<T, I, O> kron_csr(const host_context& ctx, csr_view<const T, I, O> a,
                                     csr_view<const T, I, O> b);
@@ -53,6 +53,22 @@ LACUNA_EXPORT void reshape_indices(const host_context& ctx, std::int64_t from_co
                                    vector_view<I> colind);
 } // namespace detail::cpu
 
+namespace detail::gpu {
+/// Blocks all beside each other, or each below the one before.
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT csr<T, I, O, space::device>
+place_blocks(const device_context& ctx, bool beside, index<I> shape,
+             const std::vector<placed_block<T, I, O, space::device>>& blocks, facts order);
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT csr<T, I, O, space::device> kron_csr(const device_context& ctx,
+                                                       csr_view<const T, I, O, space::device> a,
+                                                       csr_view<const T, I, O, space::device> b);
+template <class I>
+LACUNA_GPU_EXPORT void reshape_indices(const device_context& ctx, std::int64_t from_cols,
+                                       std::int64_t to_cols, vector_view<I, space::device> rowind,
+                                       vector_view<I, space::device> colind);
+} // namespace detail::gpu
+
 namespace detail {
 
 template <class A> inline constexpr bool is_csr_operand = is_compressed<A> && !is_by_columns<A>;
@@ -61,11 +77,11 @@ template <class R> inline constexpr bool is_csr_range = requires {
   requires is_csr_operand<std::ranges::range_value_t<R>>;
 };
 
-template <class T, class I, class O>
-csr<T, I, O> stack(const host_context& ctx, const char* op, stacking how,
-                   const std::vector<csr_view<const T, I, O>>& matrices) {
+template <class T, class I, class O, space S>
+csr<T, I, O, S> stack(const context<S>& ctx, const char* op, stacking how,
+                      const std::vector<csr_view<const T, I, O, S>>& matrices) {
   if (matrices.empty()) throw_no_blocks(op);
-  std::vector<placed_block<T, I, O>> blocks;
+  std::vector<placed_block<T, I, O, S>> blocks;
   facts order{true, true};
   std::int64_t rows = 0, cols = 0;
   for (const auto& a : matrices) {
@@ -81,15 +97,17 @@ csr<T, I, O> stack(const host_context& ctx, const char* op, stacking how,
   }
   const index<I> shape{checked_cast<I>(rows, "the number of rows"),
                        checked_cast<I>(cols, "the number of columns")};
-  return detail::cpu::place_blocks<T, I, O>(ctx, shape, blocks, order);
+  if constexpr (S == space::host)
+    return detail::cpu::place_blocks<T, I, O>(ctx, shape, blocks, order);
+  else
+    return detail::gpu::place_blocks<T, I, O>(ctx, how == stacking::beside, shape, blocks, order);
 }
 
 template <space S, class R>
 auto stack_range(const context<S>& ctx, const char* op, stacking how, const R& matrices) {
-  require_host<S>();
   using V = decltype(const_view(*std::ranges::begin(matrices)));
   require_same_space<S, V>();
-  if constexpr (S == space::host && are_in<S, V>) {
+  if constexpr (are_in<S, V>) {
     std::vector<V> views;
     for (const auto& a : matrices) views.push_back(const_view(a));
     return stack(ctx, op, how, views);
@@ -97,12 +115,11 @@ auto stack_range(const context<S>& ctx, const char* op, stacking how, const R& m
 }
 template <space S, class A, class... B>
 auto stack_all(const context<S>& ctx, const char* op, stacking how, const A& a, const B&... b) {
-  require_host<S>();
   using V = decltype(const_view(a));
   require_same_space<S, V, decltype(const_view(b))...>();
   constexpr bool alike = (std::is_same_v<V, decltype(const_view(b))> && ...);
   static_assert(alike, "lacuna: matrices to be put together have one type; use cast");
-  if constexpr (S == space::host && alike && are_in<S, V>)
+  if constexpr (alike && are_in<S, V>)
     return stack(ctx, op, how, std::vector<V>{const_view(a), const_view(b)...});
 }
 
@@ -144,31 +161,46 @@ auto block_diag(const context<S>& ctx, const R& matrices) {
   return detail::stack_range(ctx, "block_diag", detail::stacking::diagonal, matrices);
 }
 
+namespace detail {
+/// Of a matrix, or of those of a range.
+template <class A> const auto& context_of_stack() {
+  if constexpr (is_csr_range<A>)
+    return default_context_for<std::ranges::range_value_t<A>>();
+  else
+    return default_context_for<A>();
+}
+} // namespace detail
+
 template <class A, class... B>
   requires(!detail::is_context<A>)
-auto hstack(const A& a, const B&... b) { return hstack(default_context<space::host>(), a, b...); }
+auto hstack(const A& a, const B&... b) { return hstack(detail::context_of_stack<A>(), a, b...); }
 template <class A, class... B>
   requires(!detail::is_context<A>)
-auto vstack(const A& a, const B&... b) { return vstack(default_context<space::host>(), a, b...); }
+auto vstack(const A& a, const B&... b) { return vstack(detail::context_of_stack<A>(), a, b...); }
 template <class A, class... B>
   requires(!detail::is_context<A>)
 auto block_diag(const A& a, const B&... b) {
-  return block_diag(default_context<space::host>(), a, b...);
+  return block_diag(detail::context_of_stack<A>(), a, b...);
 }
 
 template <space S, class A, class B>
   requires(detail::is_csr_operand<A>&& detail::is_csr_operand<B>)
 auto kron(const context<S>& ctx, const A& a, const B& b) {
-  detail::require_host<S>();
   const auto left = detail::const_view(a);
   const auto right = detail::const_view(b);
   using V = std::remove_cv_t<decltype(left)>;
   constexpr bool alike = std::is_same_v<V, std::remove_cv_t<decltype(right)>>;
   detail::require_same_space<S, V, decltype(right)>();
   static_assert(alike, "lacuna: matrices to be put together have one type; use cast");
-  if constexpr (S == space::host && alike && detail::are_in<S, V>)
-    return detail::cpu::kron_csr<typename V::scalar_type, typename V::index_type,
-                                 typename V::offset_type>(ctx, left, right);
+  if constexpr (alike && detail::are_in<S, V>) {
+    using T = typename V::scalar_type;
+    using I = typename V::index_type;
+    using O = typename V::offset_type;
+    if constexpr (S == space::host)
+      return detail::cpu::kron_csr<T, I, O>(ctx, left, right);
+    else
+      return detail::gpu::kron_csr<T, I, O>(ctx, left, right);
+  }
 }
 template <class A, class B>
   requires(detail::is_csr_operand<A>&& detail::is_csr_operand<B>)
@@ -178,12 +210,11 @@ auto kron(const A& a, const B& b) { return kron(detail::default_context_for<A>()
 template <space S, class A>
   requires(detail::is_csr_operand<A>)
 auto reshape(const context<S>& ctx, const A& a, index<std::int64_t> shape) {
-  detail::require_host<S>();
   const auto view = detail::const_view(a);
   using V = std::remove_cv_t<decltype(view)>;
   using I = typename V::index_type;
   detail::require_same_space<S, V>();
-  if constexpr (S == space::host && detail::are_in<S, V>) {
+  if constexpr (detail::are_in<S, V>) {
     const std::int64_t rows = view.shape().row, cols = view.shape().col;
     if (shape.row < 0 || shape.col < 0 ||
         checked_mul(rows, cols) != checked_mul(shape.row, shape.col))
@@ -191,13 +222,16 @@ auto reshape(const context<S>& ctx, const A& a, index<std::int64_t> shape) {
     const index<I> to{checked_cast<I>(shape.row, "the number of rows"),
                       checked_cast<I>(shape.col, "the number of columns")};
     auto triples = detail::make_coo(ctx, view);
-    detail::cpu::reshape_indices<I>(ctx, cols, to.col, triples.rowind(), triples.colind());
+    if constexpr (S == space::host)
+      detail::cpu::reshape_indices<I>(ctx, cols, to.col, triples.rowind(), triples.colind());
+    else
+      detail::gpu::reshape_indices<I>(ctx, cols, to.col, triples.rowind(), triples.colind());
     const auto moved = std::as_const(triples).view();
     using T = typename V::scalar_type;
-    const coo_view<const T, I, typename V::offset_type> reshaped(
+    const coo_view<const T, I, typename V::offset_type, S> reshaped(
         moved.values().data(), moved.rowind().data(), moved.colind().data(), to, moved.size(),
         view.order());
-    return detail::make_csr(ctx, reshaped);
+    return detail::make_csr_of_checked(ctx, reshaped);
   }
 }
 template <class A>

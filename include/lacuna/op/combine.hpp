@@ -8,20 +8,20 @@
 //
 // The context is optional. Operands are what add takes (add.hpp): csr, csc, dynamic_csr, scaled,
 // transposed, of unlike widths; rows that are not sorted and unique are copied, duplicates summed.
-// What an operand does not store is 0. On the host; a device's matrices do not compile.
+// What an operand does not store is 0.
 //
 // multiply_elements has an entry where both operands have one, also where the product is 0.
 // The others have one where the result is not 0 (neither 0 nor -0; NaN is kept), so what is equal
 // leaves nothing behind: what SciPy's operators do. An element is rule(round(alpha a), round(beta
-// b)), rounded once, for any number of threads.
+// b)), rounded once: the same bits on every engine and for any number of threads.
 //
-// O(nnz(A) + nnz(B) + rows). Where many elements come out as 0 a result of the size of both
-// patterns is made first, and copied. Throws size_mismatch, out_of_memory, and bad_input if the
-// entries before zeros are dropped do not fit the operands' offsets.
+// O(nnz(A) + nnz(B) + rows). On the host, where many elements come out as 0, a result of the size
+// of both patterns is made first, and copied. A device is waited for: the size of the result must
+// be known; of complement it is. Throws size_mismatch, out_of_memory, and bad_input if the entries
+// (on the host: before zeros are dropped) do not fit the operands' offsets.
 #pragma once
 
 #include <lacuna/op/add.hpp>
-#include <lacuna/op/host_only.hpp>
 
 namespace lacuna {
 
@@ -54,6 +54,18 @@ template <class T, class I, class O>
 LACUNA_EXPORT csr<T, I, O> complement_csr(const host_context& ctx, csr_view<const T, I, O> a);
 } // namespace detail::cpu
 
+namespace detail::gpu {
+/// Waits. Scratch: a byte for every entry and row.
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT csr<T, I, O, space::device>
+combine_csr(const device_context& ctx, element_rule rule, T alpha,
+            csr_view<const T, I, O, space::device> a, T beta,
+            csr_view<const T, I, O, space::device> b);
+template <class T, class I, class O>
+LACUNA_GPU_EXPORT csr<T, I, O, space::device>
+complement_csr(const device_context& ctx, csr_view<const T, I, O, space::device> a);
+} // namespace detail::gpu
+
 namespace detail {
 
 template <space S, class A, class B>
@@ -64,12 +76,10 @@ auto combine_sparse(const context<S>& ctx, const char* op, element_rule rule, co
   using Op = decltype(a_op);
   using Other = decltype(b_op);
   using T = typename Op::scalar_type;
-  require_host<S>();
   require_compressed<Op, Other>();
   require_same_space<S, Op, Other>();
   require_same_value<T, Other>();
-  constexpr bool fit =
-      S == space::host && are_in<S, Op, Other> && are_of<T, Other> && are_compressed<Op, Other>;
+  constexpr bool fit = are_in<S, Op, Other> && are_of<T, Other> && are_compressed<Op, Other>;
   if constexpr (fit && has_row_format<Op, Other>) {
     const csr_rows_of left(ctx, a_op);
     const csr_rows_of right(ctx, b_op);
@@ -83,24 +93,29 @@ auto combine_sparse(const context<S>& ctx, const char* op, element_rule rule, co
     using O = typename Op::offset_type;
     require_same_shape(op, a_op, b_op);
     const summand<T, I, O, S> left(ctx, a_op), right(ctx, b_op);
-    return detail::cpu::combine_csr<T, I, O>(ctx, rule, static_cast<T>(a_op.alpha), left.view(),
-                                             static_cast<T>(b_op.alpha), right.view());
+    const T alpha = static_cast<T>(a_op.alpha), beta = static_cast<T>(b_op.alpha);
+    if constexpr (S == space::host)
+      return detail::cpu::combine_csr<T, I, O>(ctx, rule, alpha, left.view(), beta, right.view());
+    else
+      return detail::gpu::combine_csr<T, I, O>(ctx, rule, alpha, left.view(), beta, right.view());
   }
 }
 
 template <space S, class A> auto complement_sparse(const context<S>& ctx, const A& a) {
   const auto op = operand(a);
   using Op = std::remove_cv_t<decltype(op)>;
-  require_host<S>();
   require_compressed<Op>();
   require_same_space<S, Op>();
-  if constexpr (S == space::host && are_in<S, Op> && are_compressed<Op>) {
+  if constexpr (are_in<S, Op> && are_compressed<Op>) {
     const csr_rows_of rows(ctx, op);
     using T = typename Op::scalar_type;
     using I = typename Op::index_type;
     using O = typename Op::offset_type;
     const summand<T, I, O, S> stored(ctx, rows.operand());
-    return detail::cpu::complement_csr<T, I, O>(ctx, stored.view());
+    if constexpr (S == space::host)
+      return detail::cpu::complement_csr<T, I, O>(ctx, stored.view());
+    else
+      return detail::gpu::complement_csr<T, I, O>(ctx, stored.view());
   }
 }
 

@@ -77,16 +77,21 @@ merge_coo(const device_context& ctx, coo_view<const T, I, O, space::device> a, d
 
 namespace detail {
 
+/// Of entries that are known to lie within the shape.
+template <class T, class I, class O, space S>
+csr<T, I, O, S> make_csr_of_checked(const context<S>& ctx, coo_view<const T, I, O, S> a) {
+  if constexpr (S == space::host)
+    return detail::cpu::coo_to_csr<T, I, O>(ctx, a);
+  else
+    return detail::gpu::coo_to_csr<T, I, O>(ctx, a);
+}
 template <class T, class I, class O, space S>
 csr<T, I, O, S> make_csr(const context<S>& ctx, coo_view<const T, I, O, S> a) {
   // "Unique" alone would take a sort to test, and nothing here relies on it.
   check_view(ctx, coo_view<const T, I, O, S>(
                       a.values().data(), a.rowind().data(), a.colind().data(), a.shape(), a.size(),
                       {a.order().sorted, a.order().sorted && a.order().unique}));
-  if constexpr (S == space::host)
-    return detail::cpu::coo_to_csr<T, I, O>(ctx, a);
-  else
-    return detail::gpu::coo_to_csr<T, I, O>(ctx, a);
+  return make_csr_of_checked(ctx, a);
 }
 template <class T, class I, class O, space S>
 csr<T, I, O, S> make_csr(const context<S>& ctx, csr_view<const T, I, O, S> a) {

@@ -170,6 +170,14 @@ template <class T, class I, class O, space S>
 csc_view<T, I, O, S> mutable_view(csc_view<T, I, O, S> a) {
   return a;
 }
+template <class T, class I, class O, space S>
+coo_view<T, I, O, S> mutable_view(coo<T, I, O, S>& a) {
+  return a.view();
+}
+template <class T, class I, class O, space S>
+coo_view<T, I, O, S> mutable_view(coo_view<T, I, O, S> a) {
+  return a;
+}
 template <class T, space S> dense_view<T, S> mutable_view(dense<T, S>& a) { return a.view(); }
 template <class T, space S> dense_view<T, S> mutable_view(dense_view<T, S> a) { return a; }
 template <mdspan_like M> auto mutable_view(const M& m) { return mdspan_view(m); }

@@ -84,7 +84,8 @@ struct list_facts {
   std::int64_t outside = -1;  ///< the first position whose index is outside; -1: none
   std::int64_t repeated = -1; ///< the first whose index stands before it; if places were asked for
   std::int64_t index = 0;     ///< what stands at the first of these that is not -1
-  bool ascends = true;
+  bool ascends = true;        ///< each is above the one before it
+  bool sorted = true;         ///< or equal to it
 };
 
 /// bad_input: "submatrix: rows [2, 9) reach outside of the 7 that A has".
@@ -141,6 +142,15 @@ template <space S, class A> auto rows_to_select(const A& a) {
   return view;
 }
 
+template <class I, space S>
+list_facts facts_of_list(const context<S>& ctx, vector_view<const I, S> list, std::int64_t limit,
+                         vector_view<I, S> places = {}) {
+  if constexpr (S == space::host)
+    return detail::cpu::examine_list<I>(ctx, list, limit, places);
+  else
+    return detail::gpu::examine_list<I>(ctx, list, limit, places);
+}
+
 /// One side of a submatrix: a range, or a list that lives in S.
 template <class I, space S> class chosen_lines {
 public:
@@ -159,11 +169,7 @@ public:
     static_assert(is_alike, "lacuna: a list of rows or columns has the matrix's index type");
     if constexpr (is_alike && are_in<S, decltype(view)>) {
       if (distinct) places = array<I, S>(ctx, limit);
-      list_facts found;
-      if constexpr (S == space::host)
-        found = detail::cpu::examine_list<I>(ctx, view, limit, places.view());
-      else
-        found = detail::gpu::examine_list<I>(ctx, view, limit, places.view());
+      const list_facts found = facts_of_list<I>(ctx, view, limit, places.view());
       if (found.outside >= 0 || found.repeated >= 0) throw_bad_list(what, found, limit);
       count = view.size();
       list = count == 0 ? nullptr : view.data(); // null: a range of none
