@@ -114,6 +114,8 @@ class sparse_array(element_by_element, by_axis):
         rows = self._rows()
         if self.ndim == 1:
             return self.nnz
+        if self._on_device:
+            return _lacuna.count_entries(rows, 1 - axis if self._by_columns else axis)
         if (axis == 1) != self._by_columns:
             return np.diff(rows.indptr)
         return np.bincount(rows.indices[: rows.nnz], minlength=rows.shape[1]).astype(rows.indices.dtype)
@@ -272,9 +274,8 @@ class sparse_array(element_by_element, by_axis):
 
     def trace(self, offset=0):
         """The sum of a diagonal."""
-        if self._on_device:
-            raise NotImplementedError('lacuna: trace is not there on a device as yet: to("cpu") copies to the host')
-        return self.diagonal(k=offset).sum()
+        diagonal = self.diagonal(k=offset)
+        return diagonal.get().sum() if self._on_device else diagonal.sum()
 
     def diagonal(self, k=0):
         """The k-th diagonal; those above the main one are positive."""

@@ -124,7 +124,8 @@ class csr_array(_compressed):
         return csr_array._made(_lacuna.complement(self), self._shape)
 
     def _filled(self, with_ones):
-        return csr_array(np.ones(self._shape)) if with_ones else csr_array(self._shape)
+        made = csr_array(self._shape).to(self.device)
+        return made._complement() if with_ones else made
 
     def _taken(self, rows, cols):
         """Rows and columns: (first, last), or lists, in which numbers may be repeated."""
@@ -248,15 +249,15 @@ class csr_array(_compressed):
 
     def _at(self, i, j):
         """Elements at these places, in the shape of the two arrays."""
-        found = self._looked_up(i.ravel(), j.ravel()).reshape(i.shape)
+        found = self._looked_up(i.ravel(), j.ravel())
+        found = (found.get() if self._on_device and not i.ndim else found).reshape(i.shape)
         return csr_array(found) if found.ndim else found[()]
 
     def _looked_up(self, rows, cols):
         """Values at these places."""
         if self._sorted is None and len(rows) > 1:
             self._look_at_order()
-        width = self.indices.dtype
-        return _lacuna.look_up(self, np.ascontiguousarray(rows, width), np.ascontiguousarray(cols, width))
+        return _lacuna.look_up(self, self._line_list(rows), self._line_list(cols))
 
 
 class csc_array(_compressed):

@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 
+from . import _lacuna
 from ._inputs import is_scalar, is_sparse
 
 
@@ -113,15 +114,19 @@ class element_by_element:
             raise NotImplementedError("input is not scalar")
         if not n:
             raise NotImplementedError("zero power is not supported as it would densify the matrix.\nUse `np.ones(A.shape, dtype=A.dtype)` for this case.")
-        made = self._map(lambda v: v**n)
+        made = self._map(np.power, float(n)) if self._on_device else self._map(lambda v: v**n)
         return made if dtype is None else made.astype(dtype)
 
     def __pow__(self, n):
         return self.power(n) if is_scalar(n) else NotImplemented
 
-    def _map(self, f):
-        """f of each element, where f(0) is 0."""
+    def _map(self, f, exponent=1.0):
+        """f of each element, where f(0) is 0; on a device by name."""
         rows = self._rows()._merged()
+        if self._on_device:
+            from ._csr import csr_array
+
+            return self._wrap(csr_array._made(_lacuna.map_values(rows, f.__name__, exponent), rows.shape))
         return self._wrap(rows._with_data(f(rows.data[: rows.nnz]).astype(rows.dtype, copy=False)))
 
     def maximum(self, other):

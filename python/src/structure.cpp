@@ -98,18 +98,14 @@ template <class I, space S> struct lines {
   line_range range;
 };
 
-/// Columns may be repeated in host memory; on a device ValueError names one that is.
 nb::object take(nb::handle object, nb::handle rows, nb::handle columns) {
   const matrix a(object);
   return a.anywhere([&]<space S>(const context<S>& ctx, auto view) {
     using I = typename decltype(view)::index_type;
     const lines<I, S> r(ctx, rows, "the list of rows"), c(ctx, columns, "the list of columns");
     const auto by_columns = [&](const auto& chosen_rows) {
-      if (!c.held) return submatrix(ctx, view, chosen_rows, c.range);
-      if constexpr (S == space::host)
-        return gather(ctx, view, chosen_rows, c.list);
-      else
-        return submatrix(ctx, view, chosen_rows, c.list);
+      return c.held ? gather(ctx, view, chosen_rows, c.list)
+                    : submatrix(ctx, view, chosen_rows, c.range);
     };
     return to_python(
         ctx, without_gil([&] { return r.held ? by_columns(r.list) : by_columns(r.range); }));
@@ -117,14 +113,14 @@ nb::object take(nb::handle object, nb::handle rows, nb::handle columns) {
 }
 
 /// Values of elements (rows[k], columns[k]).
-nb::object look_up(nb::handle object, const any_array& rows, const any_array& columns) {
-  const matrix a(object);
-  return a.visit([&](auto view) {
+nb::object look_up(nb::handle object, nb::handle rows, nb::handle columns) {
+  return matrix(object).anywhere([&](const auto& ctx, auto view) {
     using I = typename decltype(view)::index_type;
-    const auto i = vector_of<I>(rows, "the list of rows");
-    const auto j = vector_of<I>(columns, "the list of columns");
-    return to_numpy(
-        without_gil([&](const host_context& ctx) { return elements(ctx, view, i, j); }));
+    const auto row_list = dense_operand(ctx, rows, "the list of rows");
+    const auto column_list = dense_operand(ctx, columns, "the list of columns");
+    const auto i = vector_of<I>(row_list, "the list of rows");
+    const auto j = vector_of<I>(column_list, "the list of columns");
+    return to_python(ctx, without_gil([&] { return elements(ctx, view, i, j); }));
   });
 }
 

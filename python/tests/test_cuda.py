@@ -256,6 +256,25 @@ def test_like_on_the_host(pair, k):
 
 
 @needs_device
+@given(pairs(dtypes=FLOATS, shape=(6, 5)), pairs(dtypes=[np.float64], shape=(6, 5)))
+def test_elements_like_on_the_host(one, other):
+    A, B = one[1], other[1].astype(one[1].dtype)
+    G, H = A.to("cuda"), B.to("cuda")
+    for f in (lambda a, b: a.multiply(b), lambda a, b: a.maximum(b), lambda a, b: a.minimum(b), lambda a, b: a == b, lambda a, b: a < b,
+              lambda a, b: a >= b, lambda a, b: abs(a), lambda a, b: a.power(2), lambda a, b: a.sign(), lambda a, b: a.max(axis=0),
+              lambda a, b: a.min(axis=1), lambda a, b: lacuna.hstack([a, b]), lambda a, b: lacuna.vstack([a, b]),
+              lambda a, b: lacuna.block_diag([a, b]), lambda a, b: lacuna.kron(a, b), lambda a, b: a[[1, 1, 4], [0, 2, 4]],
+              lambda a, b: a[:, [3, 1, 1]], lambda a, b: a[[5, 5]]):
+        ours = f(G, H)
+        assert ours.device == "cuda:0"
+        same(ours.to("cpu"), f(A, B))
+    for f in (lambda a: a.sum(axis=0), lambda a: a.sum(axis=1), lambda a: a.tocsr().getnnz(axis=0), lambda a: a.tocsr().getnnz(axis=1)):
+        same(f(G).get(), f(A))
+    for f in (lambda a: a.sum(), lambda a: a.max(), lambda a: a.min(), lambda a: a.trace(), lambda a: a[2, 3], lambda a: a.mean()):
+        same(f(G), f(A))
+
+
+@needs_device
 def test_places_are_not_mixed():
     S = random_csr(50, 50)
     host, A = lacuna.csr_array(S), lacuna.csr_array(S).to("cuda")
@@ -385,8 +404,7 @@ def test_structure():
 @needs_device
 def test_what_is_not_there_says_so():
     A = lacuna.csr_array(random_csr(20, 20)).to("cuda")
-    for f in (A.trace, lambda: A.getnnz(axis=0), A.nonzero, lambda: A.resize(3, 3), lambda: lacuna.linalg.norm(A, axis=0),
-              lambda: A.toblock()):
+    for f in (lambda: A > 1, A.nonzero, lambda: A.resize(3, 3), lambda: lacuna.linalg.norm(A, axis=0), lambda: A.argmax(), A.deg2rad):
         with pytest.raises((NotImplementedError, TypeError)) as e:
             f()
         assert "lacuna:" in str(e.value)
