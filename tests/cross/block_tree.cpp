@@ -268,6 +268,40 @@ TEST(BlockTreeDamage, IsFound) {
   EXPECT_THROW(check(ctx, damaged), bad_input);
 }
 
+/// By name, and by itself where both directions are announced and a transposed copy has no room.
+TYPED_TEST(BlockTreeFew, InAPlan) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  const triplets& m = battery_matrix("stencil 40 x 40");
+  auto host = TypeParam::host_csr(m);
+  const auto a = TypeParam::put_csr(m);
+  const auto x = random_vector<T>(m.cols, 1), u = random_vector<T>(m.rows, 2);
+  const auto expect_products = [&](const auto& op) {
+    auto y = TypeParam::put(all_nan<T>(m.rows)), v = TypeParam::put(all_nan<T>(m.cols));
+    op.multiply(TypeParam::put(x), y);
+    EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x)));
+    op.multiply_transposed(TypeParam::put(u), v);
+    EXPECT_TRUE(within(host_vector(v), expected_product(1, host, true, u)));
+  };
+  plan_hints hints{.transposed_multiplies = 100};
+  EXPECT_NE(plan(ctx, a, hints).format(), "block_tree");
+  hints.memory_limit =
+      static_cast<std::size_t>(host.size()) * (sizeof(T) + sizeof(typename TypeParam::index)) - 1;
+  const auto chosen = plan(ctx, a, hints);
+  EXPECT_EQ(chosen.format(), "block_tree");
+  EXPECT_LE(chosen.bytes(), hints.memory_limit);
+  expect_products(chosen);
+  hints = {.transposed_multiplies = 100};
+  hints.format = "block_tree";
+  auto op = plan(ctx, a, hints);
+  EXPECT_EQ(op.format(), "block_tree");
+  expect_products(op);
+  for (auto& value : host.values()) value *= -3;
+  const auto other = copy_to(ctx, host);
+  op.update_values(other);
+  expect_products(op);
+}
+
 template <class E> using wide_on = ::testing::Types<on<E, double, std::int64_t, std::int32_t>>;
 template <class C> class BlockTreeWide : public engine_test<C> {};
 using wide_configs = internal::on_engines<wide_on>;
