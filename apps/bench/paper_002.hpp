@@ -1,7 +1,6 @@
 // lacuna-bench paper:002: the figures of Derler's HiSparse (2016), a tree of small blocks, beside
 // what this machine gives: bytes per entry, products in both directions, sums with and without
-// conversion, and products of trees, which the thesis leaves open. Trees are on the host: on a
-// device the contest has our CSR and the peers alone.
+// conversion, and products of trees, which the thesis leaves open.
 #pragma once
 
 #include "bench/suite.hpp"
@@ -15,9 +14,9 @@ inline constexpr const char *csr = "csr", *tree = "block_tree", *planned = "plan
                             *packed = "packed_csr";
 
 /// The tree, made of A as it is: transposed products are from the same storage.
-template <class T> class tree_product : public prepared {
+template <class T, space S> class tree_product : public prepared {
 public:
-  tree_product(const host_context& ctx, const problem<T, space::host>& p)
+  tree_product(const context<S>& ctx, const problem<T, S>& p)
       : ctx_(ctx), p_(p), a_(to_block_tree(ctx, p.a)) {}
   void run() override {
     if (p_.transposed())
@@ -29,22 +28,18 @@ public:
   [[nodiscard]] std::size_t format_bytes() const override { return a_.bytes(); }
 
 private:
-  host_context ctx_;
-  problem<T, space::host> p_;
-  block_tree<T, index_t, offset_t> a_;
+  context<S> ctx_;
+  problem<T, S> p_;
+  block_tree<T, index_t, offset_t, S> a_;
 };
 
 template <class T, space S> std::vector<contestant<T, S>> contestants(const context<S>& ctx) {
   const std::vector<suite> both = {suite::spmv, suite::spmv_t};
-  std::vector<contestant<T, S>> result = {
-      csr_contestant<T, S>(csr, role::lacuna_too, both, ctx, false),
-      planned_contestant<T, S>(planned, role::lacuna_too, both, ctx, ""),
-      planned_contestant<T, S>(packed, role::lacuna_too, {suite::spmv}, ctx, "packed_csr")};
-  if constexpr (S == space::host)
-    result.push_back({tree, role::lacuna, both, [ctx](const problem<T, S>& p) {
-                        return std::make_unique<tree_product<T>>(ctx, p);
-                      }});
-  return result;
+  return {csr_contestant<T, S>(csr, role::lacuna_too, both, ctx, false),
+          planned_contestant<T, S>(planned, role::lacuna_too, both, ctx, ""),
+          planned_contestant<T, S>(packed, role::lacuna_too, {suite::spmv}, ctx, "packed_csr"),
+          {tree, role::lacuna, both,
+           [ctx](const problem<T, S>& p) { return std::make_unique<tree_product<T, S>>(ctx, p); }}};
 }
 
 /// An operation whose result is a matrix, seconds as csr matrices and as trees; 0: not measured.
@@ -62,14 +57,16 @@ struct other_figures {
 /// Products of A A up to which it is measured: some seconds.
 inline constexpr std::int64_t most_products = 1'500'000'000;
 
-template <class T>
-void measure_others(const host_context& ctx, csr_view<const T> a, other_figures& to) {
+template <class T, space S>
+void measure_others(const context<S>& ctx, problem_matrix<T, S> a, other_figures& to) {
   if (a.shape().row != a.shape().col) return;
-  const auto least = [](int times, auto f) {
+  const auto least = [&](int times, auto f) {
     double best = std::numeric_limits<double>::infinity();
     for (int k = 0; k < times; ++k) {
+      ctx.synchronize();
       const app::stopwatch watch;
       f();
+      ctx.synchronize();
       best = std::min(best, watch.seconds());
     }
     return best;
@@ -104,7 +101,7 @@ void run_paper_002(const rig<S>& r, const host_context& host, const settings& s,
       if (each.plays == role::peer) contestants.push_back(std::move(each));
     out.add(on.measure({}, s.seed, contestants));
     others.emplace_back().transposed = on.measure({suite::spmv_t}, s.seed, contestants);
-    if constexpr (S == space::host) paper_002::measure_others<T>(r.ctx, on.matrix(), others.back());
+    paper_002::measure_others<T, S>(r.ctx, on.matrix(), others.back());
   });
   paper_002::print(out.problems(), others, out.figures());
 }

@@ -37,7 +37,7 @@ std::vector<leaf_outline> leaves_of(const block_tree<T, I, O>& t) {
   if (t.size() == 0) return leaves;
   const auto a = t.view().stored();
   auto add = [&](std::uint64_t, int level, std::int64_t row, std::int64_t col) {
-    const std::int64_t extent = detail::cpu::block_extent(a.bits, level);
+    const std::int64_t extent = detail::block_extent(a.bits, level);
     leaves.push_back({row, col, std::min<std::int64_t>(extent, a.extent.row - row),
                       std::min<std::int64_t>(extent, a.extent.col - col)});
   };
