@@ -44,6 +44,7 @@ template <class T, class I> struct tree_multiply {
 
 constexpr int narrow_lines = 256; ///< the largest block of the lowest level
 constexpr int narrow_warps = 4;   // 8 KB of sums in double; most tasks have few leaves
+constexpr int narrow_blocks = 8;  // of a multiprocessor: 64 registers. Reasoned, not measured
 constexpr int wide_warps = 8;
 /// Windows of 32 entries whose loads are under way at a time.
 constexpr int narrow_windows = 2, wide_windows = 4;
@@ -148,7 +149,7 @@ __device__ void add_window(const window<T, Line>& w, T* sums) {
 }
 
 template <bool transposed, class T, class I>
-__global__ void __launch_bounds__(32 * narrow_warps)
+__global__ void __launch_bounds__(32 * narrow_warps, narrow_blocks)
     multiply_narrow_kernel(const tree_multiply<T, I> p) {
   __shared__ T sums[narrow_warps][narrow_lines];
   const std::int64_t t = blockIdx.x / p.vectors;
