@@ -132,23 +132,6 @@ private:
   static constexpr std::uint32_t none = 0xffff;
   std::uint32_t bits_;
 };
-/// Calls entry(source) for the entries of C among a thread's items, row_end(j) where the j-th row
-/// of the tile ends, counted from 1.
-template <add_entries which, class Entry, class RowEnd>
-__device__ void for_items(const add_walk& walk, const Entry& entry, const RowEnd& row_end) {
-  int a = walk.first_a(), row = walk.first_row();
-  int b = static_cast<int>(threadIdx.x) * add_items_per_thread - a - row;
-#pragma unroll
-  for (int u = 0; u < add_items_per_thread; ++u) {
-    const add_item item = walk[u];
-    const bool of_a = item == add_item::a || item == add_item::both;
-    if (begins_entry<which>(item)) entry(add_source(of_a, a, item != add_item::a, b));
-    if (of_a) ++a;
-    if (item == add_item::b || item == add_item::b_of_both) ++b;
-    if (item == add_item::row_end) row_end(++row);
-  }
-}
-
 /// Counts entries of C in each tile: one tile per block, a few consecutive items per thread.
 /// Columns are read once, together; then threads find where their items begin, and walk them. Does
 /// nothing if `differ` is there and 0.
@@ -281,6 +264,30 @@ __device__ inline double scaled_value(double s, double x) { return __dmul_rn(s, 
 __device__ inline float summed(float x, float y) { return __fadd_rn(x, y); }
 __device__ inline double summed(double x, double y) { return __dadd_rn(x, y); }
 
+using add_scan = cub::BlockScan<int, block_threads>;
+/// Lists what each entry of C in this block's tile is made of, and returns their number. Calls
+/// row_end(j, at) where the j-th row of the tile ends, counted from 1, with the entries before.
+template <add_entries which, class T, class I, class O, class RowEnd>
+__device__ int list_sources(const add_arguments<T, I, O>& p, add_source* sources,
+                            add_scan::TempStorage& scan, const RowEnd& row_end) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const add_walk walk = p.walks[std::int64_t{blockIdx.x} * block_threads + thread];
+  int at = 0, total = 0;
+  add_scan(scan).ExclusiveSum(entries_of<which>(walk), at, total);
+  int a = walk.first_a(), row = walk.first_row();
+  int b = thread * add_items_per_thread - a - row;
+#pragma unroll
+  for (int u = 0; u < add_items_per_thread; ++u) {
+    const add_item item = walk[u];
+    const bool of_a = item == add_item::a || item == add_item::both;
+    if (begins_entry<which>(item)) sources[at++] = add_source(of_a, a, item != add_item::a, b);
+    if (of_a) ++a;
+    if (item == add_item::b || item == add_item::b_of_both) ++b;
+    if (item == add_item::row_end) row_end(++row, at);
+  }
+  return total;
+}
+
 enum class add_fill {
   all,     ///< of C
   values,  ///< alone: C is A, which has an entry wherever B has one
@@ -295,23 +302,17 @@ inline constexpr add_entries filled_entries =
 template <add_fill what, class T, class I, class O>
 __global__ void __launch_bounds__(block_threads, 8)
     fill_tiles_kernel(const add_arguments<T, I, O> p) {
-  using block_scan = cub::BlockScan<int, block_threads>;
-  __shared__ add_source sources[add_tile_items]; // of each entry of C
-  __shared__ typename block_scan::TempStorage scan;
+  __shared__ add_source sources[add_tile_items];
+  __shared__ add_scan::TempStorage scan;
 
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t tile = blockIdx.x;
-  const add_walk walk = p.walks[tile * block_threads + thread];
   const add_cut<I, O> begin = p.cuts[tile];
   const std::int64_t base = p.first[tile];
-  int at = 0, total = 0;
-  block_scan(scan).ExclusiveSum(entries_of<filled_entries<what>>(walk), at, total);
-  for_items<filled_entries<what>>(
-      walk, [&](const add_source& source) { sources[at++] = source; },
-      [&](int row) {
-        if (what != add_fill::values)
-          p.rowptr.set(begin.row + static_cast<std::int64_t>(row), base + at);
-      });
+  const int total = list_sources<filled_entries<what>>(p, sources, scan, [&](int row, int at) {
+    if (what != add_fill::values)
+      p.rowptr.set(begin.row + static_cast<std::int64_t>(row), base + at);
+  });
   if (what != add_fill::values && tile == 0 && thread == 0) p.rowptr.set(0, 0);
   __syncthreads();
   const T* const a_value = p.a_value + begin.a;

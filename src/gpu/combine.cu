@@ -45,24 +45,20 @@ template <class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     mark_combined_kernel(const add_arguments<T, I, O> p, element_rule rule, unsigned* masks,
                          int* counts) {
-  using block_scan = cub::BlockScan<int, block_threads>;
   __shared__ add_source sources[add_tile_items];
-  __shared__ typename block_scan::TempStorage scan;
+  __shared__ add_scan::TempStorage scan;
   __shared__ int kept;
 
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t tile = blockIdx.x;
-  const add_walk walk = p.walks[tile * block_threads + thread];
   const add_cut<I, O> begin = p.cuts[tile];
   if (thread == 0) kept = 0;
-  int at = 0, total = 0;
-  block_scan(scan).ExclusiveSum(entries_of<add_entries::of_either>(walk), at, total);
-  for_items<add_entries::of_either>(
-      walk, [&](const add_source& source) { sources[at++] = source; }, [](int) {});
+  const int total = list_sources<add_entries::of_either>(p, sources, scan, [](int, int) {});
   __syncthreads();
   int of_warp = 0;
-#pragma unroll 4
-  for (int k = thread; k - thread < total; k += block_threads) {
+#pragma unroll
+  for (int u = 0; u < add_items_per_thread; ++u) {
+    const int k = thread + u * block_threads;
     const bool keeps = k < total && combined_element(p, rule, begin, sources[k]) != T{0};
     const unsigned votes = __ballot_sync(whole_warp, keeps);
     if (thread % 32 == 0) masks[tile * combined_words + k / 32] = votes;
@@ -76,23 +72,18 @@ __global__ void __launch_bounds__(block_threads)
 template <class T, class I, class O>
 __global__ void __launch_bounds__(block_threads)
     fill_combined_kernel(const add_arguments<T, I, O> p, element_rule rule, const unsigned* masks) {
-  using block_scan = cub::BlockScan<int, block_threads>;
   __shared__ add_source sources[add_tile_items];
   __shared__ unsigned words[combined_words + 1];
   __shared__ int before[combined_words + 1]; // kept entries before each word
-  __shared__ typename block_scan::TempStorage scan;
+  __shared__ add_scan::TempStorage scan;
 
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t tile = blockIdx.x;
-  const add_walk walk = p.walks[tile * block_threads + thread];
   const add_cut<I, O> begin = p.cuts[tile];
   const std::int64_t base = p.first[tile];
-  int at = 0, total = 0;
-  block_scan(scan).ExclusiveSum(entries_of<add_entries::of_either>(walk), at, total);
-  __syncthreads();
-  const unsigned word = thread * 32 < total ? masks[tile * combined_words + thread] : 0;
+  const unsigned word = thread < combined_words ? masks[tile * combined_words + thread] : 0;
   int kept = 0;
-  block_scan(scan).ExclusiveSum(__popc(word), kept);
+  add_scan(scan).ExclusiveSum(__popc(word), kept);
   if (thread <= combined_words) {
     words[thread] = word;
     before[thread] = kept;
@@ -101,11 +92,9 @@ __global__ void __launch_bounds__(block_threads)
   const auto kept_before = [&](int k) {
     return before[k / 32] + __popc(words[k / 32] & ((1u << (k % 32)) - 1));
   };
-  for_items<add_entries::of_either>(
-      walk, [&](const add_source& source) { sources[at++] = source; },
-      [&](int row) {
-        p.rowptr.set(begin.row + static_cast<std::int64_t>(row), base + kept_before(at));
-      });
+  const int total = list_sources<add_entries::of_either>(p, sources, scan, [&](int row, int at) {
+    p.rowptr.set(begin.row + static_cast<std::int64_t>(row), base + kept_before(at));
+  });
   if (tile == 0 && thread == 0) p.rowptr.set(0, 0);
   __syncthreads();
 #pragma unroll 4

@@ -8,33 +8,12 @@ namespace lacuna::detail::gpu {
 
 namespace {
 
-/// rowptr from rows in ascending order.
-template <class key, class O>
-void fill_rowptr(const device_context& ctx, const key* sorted_rows, std::int64_t n,
-                 vector_view<O, space::device> rowptr) {
-  const std::int64_t rows = rowptr.size() - 1;
-  for_each(ctx, rows + 1, "coo_to_csr: rowptr",
-           [sorted_rows, n, rows, rowptr = rowptr.data()] __device__(std::int64_t r) {
-             rowptr[r] =
-                 static_cast<O>(r == rows ? n : lower_bound(sorted_rows, n, static_cast<key>(r)));
-           });
-}
-
 template <class position, class T, class I, class O>
 void sort_into(const device_context& ctx, coo_view<const T, I, O, space::device> a,
                csr_view<T, I, O, space::device> result) {
-  using key = std::make_unsigned_t<I>;
   const std::int64_t n = a.size();
-  sorted_keys<key, position> order{array<key, space::device>(ctx, n),
-                                   array<position, space::device>(ctx, n)};
-  for_each(ctx, n, "coo_to_csr: keys",
-           [from = a.rowind().data(), keys = order.keys.data(),
-            positions = order.positions.data()] __device__(std::int64_t k) {
-             keys[k] = static_cast<key>(from[k]);
-             positions[k] = static_cast<position>(k);
-           });
-  order = sort_stably(ctx, std::move(order), a.shape().row);
-  fill_rowptr(ctx, order.keys.data(), n, result.rowptr());
+  const auto order = sort_indices<position>(ctx, a.rowind().data(), n, a.shape().row);
+  find_starts(ctx, order.keys.data(), n, result.rowptr());
   for_each(ctx, n, "coo_to_csr: entries",
            [positions = order.positions.data(), from_column = a.colind().data(),
             from_value = a.values().data(), column = result.colind().data(),
@@ -52,7 +31,7 @@ csr_d<T, I, O> coo_to_csr(const device_context& ctx, coo_view<const T, I, O, spa
   if (a.order().sorted) {
     array<O, space::device> rowptr(ctx, std::int64_t{a.shape().row} + 1);
     using key = std::make_unsigned_t<I>; // the same bits: no row is negative
-    fill_rowptr(ctx, reinterpret_cast<const key*>(a.rowind().data()), a.size(), rowptr.view());
+    find_starts(ctx, reinterpret_cast<const key*>(a.rowind().data()), a.size(), rowptr.view());
     return {a.shape(), std::move(rowptr), copy_to(ctx, a.colind()), copy_to(ctx, a.values()),
             a.order()};
   }

@@ -54,22 +54,9 @@ template <class I> struct listed_columns {
 template <class I>
 listed_columns<I> sort_columns(const device_context& ctx, vector_view<const I, space::device> list,
                                std::int64_t columns) {
-  using key = std::make_unsigned_t<I>;
-  const std::int64_t n = list.size();
-  sorted_keys<key, key> order{array<key, space::device>(ctx, n), array<key, space::device>(ctx, n)};
-  for_each(ctx, n, "gather: list",
-           [list = list.data(), keys = order.keys.data(),
-            positions = order.positions.data()] __device__(std::int64_t p) {
-             keys[p] = static_cast<key>(list[p]);
-             positions[p] = static_cast<key>(p);
-           });
-  order = sort_stably(ctx, std::move(order), columns);
+  auto order = sort_indices<std::make_unsigned_t<I>>(ctx, list.data(), list.size(), columns);
   array<I, space::device> starts(ctx, columns + 1);
-  for_each(
-      ctx, columns + 1, "gather: columns",
-      [keys = order.keys.data(), n, columns, starts = starts.data()] __device__(std::int64_t j) {
-        starts[j] = static_cast<I>(j == columns ? n : lower_bound(keys, n, static_cast<key>(j)));
-      });
+  find_starts(ctx, order.keys.data(), list.size(), starts.view());
   return {std::move(order.positions), std::move(starts)};
 }
 

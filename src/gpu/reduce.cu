@@ -212,28 +212,15 @@ template <class T> struct sorted_values {
 template <class Position, class T, class I>
 sorted_values<T> sort_by_line(const device_context& ctx, vector_view<const I, space::device> lines,
                               vector_view<const T, space::device> values, std::int64_t count) {
-  using key = std::make_unsigned_t<I>;
   const std::int64_t n = lines.size();
-  sorted_keys<key, Position> order{array<key, space::device>(ctx, n),
-                                   array<Position, space::device>(ctx, n)};
-  for_each(ctx, n, "reduce: keys",
-           [lines = lines.data(), keys = order.keys.data(),
-            positions = order.positions.data()] __device__(std::int64_t k) {
-             keys[k] = static_cast<key>(lines[k]);
-             positions[k] = static_cast<Position>(k);
-           });
-  order = sort_stably(ctx, std::move(order), count);
+  const auto order = sort_indices<Position>(ctx, lines.data(), n, count);
   sorted_values<T> result{array<T, space::device>(ctx, n),
                           array<std::int64_t, space::device>(ctx, count + 1)};
   for_each(
       ctx, n, "reduce: values",
       [values = values.data(), positions = order.positions.data(),
        to = result.values.data()] __device__(std::int64_t k) { to[k] = values[positions[k]]; });
-  for_each(ctx, count + 1, "reduce: starts",
-           [keys = order.keys.data(), n, count,
-            starts = result.starts.data()] __device__(std::int64_t i) {
-             starts[i] = i == count ? n : lower_bound(keys, n, static_cast<key>(i));
-           });
+  find_starts(ctx, order.keys.data(), n, result.starts.view());
   return result;
 }
 

@@ -10,15 +10,7 @@ template <class position, class I, class RowAt>
 array<position, space::device> order_entries(const device_context& ctx, std::int64_t entries,
                                              index<I> shape, const I* column, RowAt row_at) {
   using key = std::make_unsigned_t<I>;
-  sorted_keys<key, position> order{array<key, space::device>(ctx, entries),
-                                   array<position, space::device>(ctx, entries)};
-  for_each(ctx, entries, "sort: columns",
-           [column, keys = order.keys.data(),
-            positions = order.positions.data()] __device__(std::int64_t k) {
-             keys[k] = static_cast<key>(column[k]);
-             positions[k] = static_cast<position>(k);
-           });
-  order = sort_stably(ctx, std::move(order), shape.col);
+  auto order = sort_indices<position>(ctx, column, entries, shape.col);
   for_each(ctx, entries, "sort: rows",
            [row_at, keys = order.keys.data(),
             positions = order.positions.data()] __device__(std::int64_t k) {

@@ -49,6 +49,34 @@ __device__ std::int64_t lower_bound(const Key* sorted, std::int64_t n, Key value
   return low;
 }
 
+/// Sorts indices in [0, limit) stably, with the places where they stood.
+template <class Position, class I>
+sorted_keys<std::make_unsigned_t<I>, Position>
+sort_indices(const device_context& ctx, const I* indices, std::int64_t n, std::int64_t limit) {
+  using key = std::make_unsigned_t<I>;
+  sorted_keys<key, Position> order{array<key, space::device>(ctx, n),
+                                   array<Position, space::device>(ctx, n)};
+  for_each(ctx, n, "sort_indices",
+           [indices, keys = order.keys.data(),
+            positions = order.positions.data()] __device__(std::int64_t k) {
+             keys[k] = static_cast<key>(indices[k]);
+             positions[k] = static_cast<Position>(k);
+           });
+  return sort_stably(ctx, std::move(order), limit);
+}
+
+/// starts[i]: of n sorted keys, those below i; starts has one element more than there are lines.
+template <class Key, class O>
+void find_starts(const device_context& ctx, const Key* sorted, std::int64_t n,
+                 vector_view<O, space::device> starts) {
+  const std::int64_t lines = starts.size() - 1;
+  for_each(ctx, lines + 1, "find_starts",
+           [sorted, n, lines, starts = starts.data()] __device__(std::int64_t i) {
+             starts[i] =
+                 static_cast<O>(i == lines ? n : lower_bound(sorted, n, static_cast<Key>(i)));
+           });
+}
+
 /// The last i in [0, n) with holds(i), which is so for 0 and up to some i. By all lanes of a warp,
 /// which look at 32 places at a time: a fifth of the round trips of a binary search.
 template <class Holds> __device__ std::int64_t last_of_warp(std::int64_t n, const Holds& holds) {
