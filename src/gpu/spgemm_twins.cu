@@ -133,7 +133,7 @@ template <class T, class I, class O> struct twin_factors {
 };
 
 /// The place of a column among `count` sorted ones, 1 at least, which have it.
-template <class I> __device__ int place_of(const I* columns, int count, I column) {
+template <class I> __device__ int place_among(const I* columns, int count, I column) {
   int low = 0;
   for (int left = count; left > 1;) {
     const int half = left / 2;
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(128)
       const I j = p.colind[run];
       const O b = p.f.b_rowptr[j], b_length = p.f.b_rowptr[j + 1] - b;
       for (O k = lane; k < b_length; k += 32) {
-        T* const sum = sums + place_of(columns, count, p.f.b_colind[b + k]);
+        T* const sum = sums + place_among(columns, count, p.f.b_colind[b + k]);
         T of_row[most];
 #pragma unroll
         for (int r = 0; r < most; ++r)
