@@ -132,6 +132,7 @@ private:
   static constexpr std::uint32_t none = 0xffff;
   std::uint32_t bits_;
 };
+
 /// Counts entries of C in each tile: one tile per block, a few consecutive items per thread.
 /// Columns are read once, together; then threads find where their items begin, and walk them. Does
 /// nothing if `differ` is there and 0.
@@ -341,8 +342,8 @@ __global__ void __launch_bounds__(block_threads, 8)
 
 /// Where each tile begins, and the end.
 template <class I, class O>
-void find_cuts(const device_context& ctx, const pattern_pair<I, O>& pattern, std::int64_t items,
-               array<add_cut<I, O>, space::device>& cuts) {
+void find_tile_cuts(const device_context& ctx, const pattern_pair<I, O>& pattern,
+                    std::int64_t items, array<add_cut<I, O>, space::device>& cuts) {
   for_each(ctx, cuts.size(), "add: cuts",
            [pattern, items, cuts = cuts.data()] __device__(std::int64_t tile) {
              cuts[tile] = find_cut(pattern, min(tile * add_tile_items, items));
@@ -359,7 +360,7 @@ public:
         items_(std::int64_t{a.shape().row} + a.size() + b.size()),
         tiles_((items_ + add_tile_items - 1) / add_tile_items), cuts_(ctx, tiles_ + 1),
         walks_(ctx, tiles_ * block_threads), counts_(ctx, tiles_), first_(ctx, tiles_ + 2) {
-    find_cuts(ctx, pattern_, items_, cuts_);
+    find_tile_cuts(ctx, pattern_, items_, cuts_);
   }
   /// Finds the items of every thread, and counts the entries of C in each tile; nothing and none if
   /// `differ` is there and 0.

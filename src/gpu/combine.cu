@@ -15,7 +15,7 @@ namespace lacuna::detail::gpu {
 namespace {
 
 /// Of the scaled elements; what is missing is 0. Never fused, as on the host.
-template <class T> __device__ T combined(element_rule rule, T x, T y) {
+template <class T> __device__ T element_by_rule(element_rule rule, T x, T y) {
   switch (rule) {
   case element_rule::minus: return summed(x, -y);
   case element_rule::times: return scaled_value(x, y);
@@ -34,7 +34,7 @@ __device__ T combined_element(const add_arguments<T, I, O>& p, element_rule rule
       source.has_a() ? scaled_value(p.alpha, load_once(p.a_value + begin.a + source.a())) : T{0};
   const T right =
       source.has_b() ? scaled_value(p.beta, load_once(p.b_value + begin.b + source.b())) : T{0};
-  return combined(rule, left, right);
+  return element_by_rule(rule, left, right);
 }
 
 /// Words of 32 bits, one for each entry that a tile can have.

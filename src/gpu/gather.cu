@@ -27,8 +27,9 @@ __device__ T sum_of_matches(const I* colind, const T* values, std::int64_t first
 }
 
 template <class T, class I>
-void look_up(const device_context& ctx, read_offsets rowptr, const I* colind, const T* values,
-             bool sorted, vector_view<const I, space::device> rows, const I* columns, T* result) {
+void look_up_in_rows(const device_context& ctx, read_offsets rowptr, const I* colind,
+                     const T* values, bool sorted, vector_view<const I, space::device> rows,
+                     const I* columns, T* result) {
   if (sorted)
     return for_each(ctx, rows.size(), "elements",
                     [=, rows = rows.data()] __device__(std::int64_t n) {
@@ -121,8 +122,8 @@ void look_up_elements(const device_context& ctx, csr_view<const T, I, O, space::
                       vector_view<const I, space::device> columns,
                       vector_view<T, space::device> result) {
   const device_guard guard(ctx.device());
-  look_up<T, I>(ctx, a.rowptr().data(), a.colind().data(), a.values().data(), a.order().sorted,
-                rows, columns.data(), result.data());
+  look_up_in_rows<T, I>(ctx, a.rowptr().data(), a.colind().data(), a.values().data(),
+                        a.order().sorted, rows, columns.data(), result.data());
 }
 
 template <class T, class I, class O>

@@ -279,6 +279,7 @@ template <class I, class O>
 void count_indices(const device_context& ctx, vector_view<const I, space::device> indices,
                    vector_view<O, space::device> result) {
   const device_guard guard(ctx.device());
+  if (result.empty()) return;
   using count = std::conditional_t<sizeof(O) == 8, unsigned long long, unsigned>;
   check(cudaMemsetAsync(result.data(), 0, static_cast<std::size_t>(result.size()) * sizeof(O),
                         ctx.stream()),

@@ -14,7 +14,7 @@
 // threads. A device has an order of its own.
 //
 // O(nnz + lines); across the lines as they are stored up to 16 bytes of scratch per entry, on a
-// device, which sorts entries by line, 16 to 40. Throws bad_input for the largest or smallest of
+// device, which sorts entries by line, 16 to 32. Throws bad_input for the largest or smallest of
 // nothing. reduce, sum and norms return a value to the host: on a device they wait for it; so does
 // what must look whether duplicates are there. (matrix_frob_norm and matrix_inf_norm: vector.hpp.)
 #pragma once
