@@ -112,7 +112,7 @@ void print_thresholds(const spgemm_thresholds& ours, const std::string& origin,
       {"few_in_all", ours.few_in_all, "fewer rows with tables: two classes, not every one"},
       {"flat_length", ours.flat_length, "B's rows that are shorter: several at a time"},
       {"tile_length", ours.tile_length, "the same within a range of columns"},
-      {"twin_products", ours.twin_products, "products from which rows of one pattern go together"},
+      {"twin_products", ours.twin_products, "thousand products: rows of one pattern go together"},
       {"twin_share", ours.twin_share, "… if a search serves so many products"}};
   app::print(
       "  ours, of a device ({}): no ratio; rows are always in classes, which few rows join\n",

@@ -22,7 +22,7 @@ struct twin_lengths {
 /// Whether it is worth to look for groups: by the analysis' count of rows that look alike.
 inline bool may_have_twins(const spgemm_thresholds& t, const spgemm_totals& totals,
                            std::int64_t rows) {
-  return static_cast<std::int64_t>(totals.products) >= t.twin_products &&
+  return static_cast<std::int64_t>(totals.products / 1000) >= t.twin_products &&
          (t.twin_share <= 1 || 5 * totals.alike >= 2 * static_cast<unsigned long long>(rows));
 }
 

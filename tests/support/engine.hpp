@@ -101,12 +101,17 @@ template <template <class> class List, template <class> class DeviceList = List>
 using on_engines =
     typename std::conditional_t<has_cuda, join<List<host_engine>, DeviceList<cuda_engine>>,
                                 join<List<host_engine>, ::testing::Types<>>>::type;
-/// A quick build, made where no device will run what it has, shows that tests of the cuda engine
-/// compile with two triples.
+/// A quick build, made where no device will run what it has, shows with one triple that tests of
+/// the cuda engine compile.
 #if LACUNA_ALL_DEVICE_TYPES
 template <class E> using all_on_device = all_on<E>;
+template <class E> using few_on_device = few_on<E>;
+template <class E> using values_on_device = values_on<E>;
 #else
-template <class E> using all_on_device = few_on<E>;
+template <class E>
+using all_on_device = ::testing::Types<on<E, double, std::int32_t, std::int32_t>>;
+template <class E> using few_on_device = all_on_device<E>;
+template <class E> using values_on_device = all_on_device<E>;
 #endif
 } // namespace internal
 
@@ -114,11 +119,11 @@ template <class E> using all_on_device = few_on<E>;
 /// that is the only one to run a kernel, or the only one on its shapes, is built for all; what an
 /// operation refuses, leaves alone or does by way of others' kernels, for few.
 using all_configs = internal::on_engines<internal::all_on, internal::all_on_device>;
-using few_configs = internal::on_engines<internal::few_on>;
-using value_configs = internal::on_engines<internal::values_on>;
+using few_configs = internal::on_engines<internal::few_on, internal::few_on_device>;
+using value_configs = internal::on_engines<internal::values_on, internal::values_on_device>;
 
 /// For sources named device_…, which a build without CUDA leaves out.
-using device_configs = internal::few_on<cuda_engine>;
+using device_configs = internal::few_on_device<cuda_engine>;
 /// For what only the host has: threads.
 using host_value_configs = internal::values_on<host_engine>;
 

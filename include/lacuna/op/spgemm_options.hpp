@@ -32,9 +32,10 @@ struct spgemm_thresholds {
   std::int64_t tile_length = 48;
   /// Lanes per row of C; 0: by the lengths of B's rows.
   std::int64_t lanes = 0;
-  /// From so many products on, neighbouring rows of A that have one pattern are made together, if
-  /// a search for a column then serves `twin_share` products or more on the mean. Reasoned.
-  std::int64_t twin_products = std::int64_t{1} << 23;
+  /// From so many thousand products on, neighbouring rows of A that have one pattern are made
+  /// together, if a search for a column then serves `twin_share` products or more on the mean.
+  /// Reasoned.
+  std::int64_t twin_products = 8000;
   std::int64_t twin_share = 3;
   /// Rows whose columns lie close together have one bit or slot per column instead of a hash table.
   bool spans = true;
