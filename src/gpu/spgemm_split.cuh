@@ -19,7 +19,7 @@ template <class I, class Condition> struct flag_rows {
   }
 };
 
-/// The rows of a list for which a condition holds, and the others, both in their order. Waits,
+/// The rows of a list for which a condition holds, and the others. Waits,
 /// unless it is known that there are none and `look` is false.
 template <class I> class row_split {
 public:

@@ -197,7 +197,9 @@ __global__ void __launch_bounds__(block_threads)
     mirror_kernel(const entry_rows<I, O> all, const I* __restrict__ col,
                   const T* __restrict__ value, I* __restrict__ to_col, T* __restrict__ to_value,
                   mirror_facts* facts) {
-  if (*static_cast<volatile int*>(&facts->differs) != 0) return;
+  // Other blocks may set it meanwhile, and all threads of a block must go the same way.
+  if (__syncthreads_or(threadIdx.x == 0 && *static_cast<volatile int*>(&facts->differs) != 0) != 0)
+    return;
   int best = 0;
   for (int g = 1; g < guesses; ++g)
     if (facts->cost[g] < facts->cost[best]) best = g;

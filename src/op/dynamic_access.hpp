@@ -257,7 +257,8 @@ template <class T, class I, class O, space S> struct dynamic_access {
     matrix m = without_pool(ctx, shape, options);
     m.state_.nnz = nnz;
     m.state_.used = taken;
-    m.pool_ = make_pool(ctx, spread ? 0 : std::min(taken + taken / 4, most_entries));
+    m.pool_ = spread ? pool_without_entries(ctx, nnz)
+                     : make_pool(ctx, std::min(taken + taken / 4, most_entries));
     publish(m);
     if (spread) {
       set(ctx, m, a->rowptr().data(), nullptr, false);

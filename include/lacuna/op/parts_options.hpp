@@ -1,6 +1,8 @@
 // How work in parts on several devices treats those in the caller's own place.
 #pragma once
 
+#include <lacuna/core/require_cxx20.hpp>
+
 namespace lacuna {
 
 struct parts_options {

@@ -14,8 +14,8 @@ void exclusive_sums(const device_context& ctx, std::int64_t n, const Count* coun
 void running_maxima(const device_context& ctx, std::int64_t n, const std::int64_t* from,
                     std::int64_t* maxima);
 
-/// Elements with a flag to the front, in their order, then the others, in theirs. Returns the
-/// number of the first; waits for it.
+/// Elements with a flag to the front, in their order, then the others, the last of them first.
+/// Returns the number of the first; waits for it.
 template <class I>
 std::int64_t partition(const device_context& ctx, std::int64_t n, const I* from, const char* flags,
                        I* to);
