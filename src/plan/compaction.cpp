@@ -9,8 +9,8 @@
 namespace lacuna {
 namespace {
 
-/// What a compaction costs, in products of the compact matrix. H200, 9.6 M entries in 2^20 rows: 1.8
-/// to 2.2. EPYC, one thread, 3 to 4 M entries: 2 to 3.
+/// What a compaction costs, in products of the compact matrix. H200, 9.6 M entries in 2^20
+/// rows: 1.8 to 2.2. EPYC, one thread, 3 to 4 M entries: 2 to 3.
 constexpr double compaction_products_device = 2.0, compaction_products_host = 2.5;
 
 /// Bytes that a segment beyond a row's first makes a product read: sectors of 32 bytes that it

@@ -125,7 +125,8 @@ TYPED_TEST(Scalars, EndedColumnsDoNotChange) {
   }
   s.write(ctx, start);
   repeated<S> iterate(ctx, [&] {
-    dots<T, S>(ctx, s, {{xv, xv, number_slot}}, {step::begin_iteration(), step::stop_test(number_slot)});
+    dots<T, S>(ctx, s, {{xv, xv, number_slot}},
+               {step::begin_iteration(), step::stop_test(number_slot)});
     combine<T, S>(ctx, s, {{xv, {{xv}, {xv}}}});
   });
   for (int k = 0; k < 4; ++k) iterate();

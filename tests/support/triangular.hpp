@@ -12,8 +12,8 @@ namespace lacuna::test {
 triplets make_square(std::int64_t n, std::int64_t per_row, std::uint64_t seed);
 /// 5-point stencil of width x width, diagonally dominant: triangles of 2 width - 1 levels.
 triplets make_grid(std::int64_t width);
-/// Rows of each layer need some of the layer before: as many levels as layers, wide ones. Symmetric,
-/// diagonally dominant.
+/// Rows of each layer need some of the layer before: as many levels as layers, wide ones.
+/// Symmetric, diagonally dominant.
 triplets make_layers(std::int64_t layers, std::int64_t width);
 /// Chains, one level, levels of a few and of many rows, long rows, duplicates, nothing at all.
 const std::vector<triplets>& triangular_battery();

@@ -74,7 +74,7 @@ struct journal_record {
   lacuna::outside outside = lacuna::outside::error;
   /// The batch's shape and size; rows: of replace_rows, how many it names.
   std::int64_t rows = 0, cols = 0, count = 0;
-  std::span<const char> payload;              ///< its arrays one behind the other
+  std::span<const char> payload; ///< its arrays one behind the other
 };
 /// A csr matrix as a checkpoint has it.
 struct journal_matrix {
@@ -392,9 +392,9 @@ update_counts erase_vertices(const context<S>& ctx, journaled<dynamic_csr<T, I, 
                              std::type_identity_t<vector_view<const I, S>> vertices) {
   if (vertices.size() == 0) return {};
   const detail::host_elements<I, S> list(vertices);
-  return m.change(
-      {detail::journal_kind::erase_vertices, {}, {}, 0, 0, vertices.size(), {}}, {list.bytes},
-      [&](auto& matrix) { return erase_vertices(ctx, matrix, vertices); });
+  return m.change({detail::journal_kind::erase_vertices, {}, {}, 0, 0, vertices.size(), {}},
+                  {list.bytes},
+                  [&](auto& matrix) { return erase_vertices(ctx, matrix, vertices); });
 }
 template <class T, class I, class O, space S>
 update_counts erase_columns(const context<S>& ctx, journaled<dynamic_csr<T, I, O, S>>& m,
