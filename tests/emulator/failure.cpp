@@ -19,16 +19,17 @@ std::string place_of(const void* address) {
   char command[600], line[400] = "";
   std::snprintf(command, sizeof command, "addr2line -i -e '%s' 0x%lx 2>/dev/null", info.dli_fname,
                 offset);
-  std::string result;
+  std::string result, last;
   if (FILE* p = popen(command, "r")) {
     while (std::fgets(line, sizeof line, p) != nullptr) {
-      std::string s = line;
-      if (s.back() == '\n') s.pop_back();
-      if (s.find("/tests/emulator/include/") != std::string::npos) continue;
-      result += (result.empty() ? "" : " < ") + s;
+      last = line;
+      if (last.back() == '\n') last.pop_back();
+      if (last.find("/tests/emulator/include/") != std::string::npos) continue;
+      result += (result.empty() ? "" : " < ") + last;
     }
     pclose(p);
   }
+  if (result.empty()) return last; // an intrinsic that was not inlined
   return result;
 }
 
