@@ -62,7 +62,7 @@ constexpr std::uint64_t ones(std::int64_t count) {
 template <class I>
 HWY_INLINE origins merge(const I* HWY_RESTRICT a, std::int64_t a_size, const I* HWY_RESTRICT b,
                          std::int64_t b_size) {
-  const hn::ScalableTag<I> d;
+  const hn::CappedTag<I, most_merged> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   if (a_size == b_size && a_size > 0 && a[0] == b[0] && a[a_size - 1] == b[b_size - 1] &&
       std::equal(a, a + a_size, b))
@@ -95,7 +95,7 @@ HWY_INLINE origins merge(const I* HWY_RESTRICT a, std::int64_t a_size, const I* 
 template <class I>
 HWY_INLINE bool are_moved(const I* HWY_RESTRICT col, const I* HWY_RESTRICT other, std::int64_t size,
                           I distance) {
-  const hn::ScalableTag<I> d;
+  const hn::CappedTag<I, most_merged> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto all = hn::Set(d, distance);
   std::int64_t k = 0;
@@ -190,16 +190,16 @@ std::int64_t merged(merge_rule rule, const factor<T, I, O>& a_is, const factor<T
       for (std::int64_t k = 0; k < size; k += lanes) {
         const std::uint64_t lane_bits = ones(lanes);
         const std::uint64_t in_a = from.a >> k & lane_bits, in_b = from.b >> k & lane_bits;
-        const auto a_bits = static_cast<std::uint8_t>(in_a);
-        const auto b_bits = static_cast<std::uint8_t>(in_b);
+        const auto* const a_bits = reinterpret_cast<const std::uint8_t*>(&in_a);
+        const auto* const b_bits = reinterpret_cast<const std::uint8_t*>(&in_b);
         const auto a_place = hn::LoadU(d8, places[in_a].data());
         const auto b_place = hn::LoadU(d8, places[in_b].data());
-        const auto columns = hn::IfThenElse(hn::LoadMaskBits(di, &a_bits),
+        const auto columns = hn::IfThenElse(hn::LoadMaskBits(di, a_bits),
                                             spread(di, hn::LoadU(di, a.col + i), a_place),
                                             spread(di, hn::LoadU(di, b.col + j), b_place));
         const auto x = spread(dt, hn::Mul(alpha, hn::LoadU(dt, a.value + i)), a_place);
         const auto y = spread(dt, hn::Mul(beta, hn::LoadU(dt, b.value + j)), b_place);
-        const auto from_a = hn::LoadMaskBits(dt, &a_bits), from_b = hn::LoadMaskBits(dt, &b_bits);
+        const auto from_a = hn::LoadMaskBits(dt, a_bits), from_b = hn::LoadMaskBits(dt, b_bits);
         i += std::popcount(in_a);
         j += std::popcount(in_b);
         if constexpr (all) {
@@ -211,8 +211,9 @@ std::int64_t merged(merge_rule rule, const factor<T, I, O>& a_is, const factor<T
           // Lanes behind the last entry are of neither, so 0.
           const auto result =
               combined(rule, dt, hn::IfThenElseZero(from_a, x), hn::IfThenElseZero(from_b, y));
-          std::uint8_t keep = 0;
-          hn::StoreMaskBits(dt, hn::Not(hn::Eq(result, hn::Zero(dt))), &keep);
+          std::uint64_t keep = 0;
+          hn::StoreMaskBits(dt, hn::Not(hn::Eq(result, hn::Zero(dt))),
+                            reinterpret_cast<std::uint8_t*>(&keep));
           const auto kept = hn::LoadU(d8, set_lanes[keep].data());
           hn::StoreU(spread(di, columns, kept), di, col + at);
           hn::StoreU(spread(dt, result, kept), dt, value + at);

@@ -235,6 +235,19 @@ HWY_INLINE void add_dense(D d, const row_arguments<T, I, O>& p, const std::int64
   }
 }
 
+/// The first `count` lanes. What is behind them may be another thread's, or nobody's: elsewhere
+/// than on x86 BlendedStore may write it, too, as it was.
+template <class D, class V, class T>
+HWY_INLINE void store_first(D d, V v, std::int64_t count, T* to) {
+#if HWY_ARCH_X86
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
+#else
+  HWY_ALIGN T all[hn::MaxLanes(d)];
+  hn::Store(v, d, all);
+  std::copy_n(all, count, to);
+#endif
+}
+
 /// The same for `count` columns, more than vectors - 1 vectors have.
 template <int rows, int vectors, class D, class T, class I, class O>
 HWY_INLINE void dense_columns(D d, const row_arguments<T, I, O>& p, const std::int64_t* begin,
@@ -256,12 +269,13 @@ HWY_INLINE void dense_columns(D d, const row_arguments<T, I, O>& p, const std::i
     return;
   }
   // The lanes past the last column are 0, not x: a NaN there must not matter.
-  const auto mask = hn::FirstN(d, static_cast<std::size_t>(count - (vectors - 1) * lanes));
+  const std::int64_t rest = count - (vectors - 1) * lanes;
+  const auto mask = hn::FirstN(d, static_cast<std::size_t>(rest));
   add_dense<rows, vectors>(
       d, p, begin, end, column, [&](const T* x) HWY_ATTR { return hn::MaskedLoad(mask, d, x); },
       [&](int r, int v, auto sum) HWY_ATTR {
         if (v == vectors - 1)
-          hn::BlendedStore(hn::Mul(factor, sum), mask, d, at(r, v));
+          store_first(d, hn::Mul(factor, sum), rest, at(r, v));
         else
           hn::StoreU(hn::Mul(factor, sum), d, at(r, v));
       });
