@@ -5,6 +5,7 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include <lacuna/core/checked.hpp>
 #include <lacuna/core/error.hpp>
@@ -34,9 +35,12 @@ template <class T> struct alignas(128) amg_galerkin<T>::worker {
     std::fill(slot.begin(), slot.end(), -1);
     std::fill(words.begin(), words.end(), std::uint64_t{0});
   }
+  [[nodiscard]] bool has_room(std::int64_t runs) const {
+    return !chunks.empty() && chunks.back().numbers.size() - used >= runs;
+  }
   /// The chunk, with room for so many runs more.
   row_chunk& room(std::int64_t runs, std::int64_t values_of_each) {
-    if (chunks.empty() || chunks.back().numbers.size() - used < runs) {
+    if (!has_room(runs)) {
       // The first is small: coarse levels have few rows.
       const std::int64_t size =
           std::max(runs, (chunks.empty() ? chunk_runs / 64 : chunk_runs) / values_of_each);
@@ -116,12 +120,17 @@ void amg_galerkin<T>::make_rows(const host_context& ctx, view a, view p) {
   const T *const a_value = a.values().data(), *const p_value = p.values().data();
   int longest = 0; // row of P, in runs
   for (std::int64_t k = 0; k < n; ++k) longest = std::max(longest, (p_row[k + 1] - p_row[k]) / V);
-  rows_ = array<made_row>(ctx, n);
+  array<made_row> made(ctx, n);
   chunks_ = for_each_share(
-      ctx, a_row, n, runs, rows_.data(), [&](worker& w, std::int64_t first, std::int64_t last) {
+      ctx, a_row, n, runs, made.data(), [&](worker& w, std::int64_t first, std::int64_t last) {
         int* const slot = w.slot.data();
         for (std::int64_t i = first; i < last; ++i) {
-          const std::int64_t most = std::int64_t{a_row[i + 1] - a_row[i]} * longest;
+          std::int64_t most = std::int64_t{a_row[i + 1] - a_row[i]} * longest;
+          if (!w.has_room(std::min(most, runs))) { // one long row of P is not every row's
+            most = 0;
+            for (int k = a_row[i]; k < a_row[i + 1]; ++k)
+              most += (p_row[a_col[k] + 1] - p_row[a_col[k]]) / V;
+          }
           row_chunk& chunk = w.room(std::min(most, runs), V);
           int* const number = chunk.numbers.data();
           T* const sums = chunk.values.data();
@@ -144,10 +153,11 @@ void amg_galerkin<T>::make_rows(const host_context& ctx, view a, view p) {
               }
             }
           }
-          rows_[i] = {static_cast<int>(w.chunks.size()) - 1, begin, end - begin};
+          made[i] = {static_cast<int>(w.chunks.size()) - 1, begin, end - begin};
           w.used = end;
         }
       });
+  rows_ = std::move(made); // last: empty() if something threw
 }
 
 template <class T>

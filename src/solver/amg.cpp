@@ -54,7 +54,8 @@ template <class T, space S> void fill_report(detail::amg_hierarchy<T, S>& h) {
 namespace detail {
 template <class T, space S> std::size_t amg_level<T, S>::bytes() const {
   std::size_t sum = own.bytes() + (op ? op->bytes() : 0) + p.bytes() + r.bytes() +
-                    tentative.bytes() + smoothing.bytes() + strong.bytes() + sums.bytes();
+                    tentative.bytes() + smoothing.bytes() + strong.bytes() + sums.bytes() +
+                    product.bytes();
   for (const auto* v : {&near, &diagonal, &scale, &inverse, &x, &b, &residual, &direction, &first,
                         &second, &product_1, &product_2, &rest, &scalars})
     sum += v->bytes();

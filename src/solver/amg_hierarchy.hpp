@@ -67,6 +67,13 @@ public:
     else
       galerkin_refill(ctx, kept_, r, a, p, c);
   }
+  /// Of a host's; what a device keeps is not counted.
+  [[nodiscard]] std::size_t bytes() const {
+    if constexpr (S == space::host)
+      return kept_.bytes();
+    else
+      return 0;
+  }
 
 private:
   std::conditional_t<S == space::host, cpu::amg_galerkin<T>, operation_info_t> kept_;

@@ -217,13 +217,13 @@ private:
     }
     const amg_stopwatch watch(h_.report.seconds.galerkin);
     amg_matrix<T, S> product =
-        l.product.make(ctx_, std::as_const(l.r).view(), l.a, std::as_const(l.p).view(),
-                       l.by_pairs() ? 1 : l.vectors, h_.options.value_updates);
+        l.product.make(ctx_, std::as_const(l.r).view(), l.a, std::as_const(l.p).view(), l.vectors,
+                       h_.options.value_updates);
     h_.levels.emplace_back();
     amg_level<T, S>& next = h_.levels.back();
     next.own = std::move(product);
     next.a = std::as_const(next.own).view();
-    next.vectors = l.by_pairs() ? 1 : l.vectors;
+    next.vectors = l.vectors;
     next.unknowns = next.vectors;
     next.near = std::move(l.coarse_near);
     return true;
@@ -335,8 +335,7 @@ private:
   void prepare_updates() {
     for (std::size_t k = 0; k + 1 < h_.levels.size(); ++k) {
       amg_level<T, S>& l = h_.levels[k];
-      l.product.prepare(ctx_, std::as_const(l.r).view(), l.a, std::as_const(l.p).view(),
-                        l.by_pairs() ? 1 : l.vectors);
+      l.product.prepare(ctx_, std::as_const(l.r).view(), l.a, std::as_const(l.p).view(), l.vectors);
       if (l.transposition.inspection() == nullptr)
         l.transposition = transpose_inspect(ctx_, l.p, l.r);
     }
