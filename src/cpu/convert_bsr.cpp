@@ -52,16 +52,16 @@ std::int64_t count_full_blocks(csr_view<const float, I, O> a, int block, std::in
   if (first + block > a.shape().row) return -1;
   const O* const rowptr = a.rowptr().data() + first;
   const I* const columns = a.colind().data() + rowptr[0];
-  const O length = rowptr[1] - rowptr[0];
+  const std::int64_t length = rowptr[1] - rowptr[0];
   if (length % b != 0 || rowptr[block] - rowptr[0] != length * b) return -1;
   for (int r = 1; r < block; ++r)
     if (rowptr[r + 1] - rowptr[r] != length ||
         !std::equal(columns, columns + length, columns + r * length))
       return -1;
   bool runs = true;
-  for (O k = 0; k < length; k += b)
+  for (std::int64_t k = 0; k < length; k += b)
     runs = runs && columns[k + b - 1] - columns[k] == b - 1 && columns[k] % b == 0;
-  return runs ? std::int64_t{length} / b : -1;
+  return runs ? length / b : -1;
 }
 
 /// Which blocks have entries: a matrix of blocks, its values unused.

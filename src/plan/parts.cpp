@@ -74,6 +74,16 @@ void planned_parts<T, I, O, S>::multiply_parts(const context<S>& ctx, dense_view
   if (columns == 0) return;
   if (x.row_stride() != 1 || y.row_stride() != 1)
     throw unsupported("multiply: a plan in parts takes vectors and column-major matrices");
+  struct travelling {
+    array<T, S> x, y;
+  };
+  std::vector<travelling> copies(s.parts.size()); // all before anything is written
+  for (std::size_t k = 0; k < s.parts.size(); ++k) {
+    const std::int64_t rows = s.parts[k].rows.last - s.parts[k].rows.first;
+    if (rows > 0 && !s.parts[k].here)
+      copies[k] = {array<T, S>(s.contexts[k], cols * columns),
+                   array<T, S>(s.contexts[k], rows * columns)};
+  }
   detail::fork<S> forked(ctx, s.contexts);
   for (std::size_t k = 0; k < s.parts.size(); ++k) {
     const auto& there = s.contexts[k];
@@ -87,7 +97,7 @@ void planned_parts<T, I, O, S>::multiply_parts(const context<S>& ctx, dense_view
       part.plan->multiply(there, 1, x, 0, dense_view<const T, S>(y_here), y_here);
       continue;
     }
-    array<T, S> x_there(there, cols * columns), y_there(there, rows * columns);
+    auto& [x_there, y_there] = copies[k];
     for (std::int64_t j = 0; j < columns; ++j)
       detail::copy_between(there, x_there.data() + j * cols + low, there,
                            x.data() + j * x.col_stride() + low, ctx, high - low);
