@@ -1,8 +1,9 @@
 // C = alpha A + beta B by merging rows: count, scan, fill. Threads share rows and entries evenly,
 // long rows too.
 //
-// Bytes: the columns of A and B twice, all else once. Entries are counted with vectors; merging
-// takes its steps without branches, since nothing predicts which of two columns is the smaller.
+// Bytes: the columns of A and B twice, all else once. Entries are counted, and whole rows merged,
+// with vectors; what is left is merged in steps without branches, since nothing predicts which of
+// two columns is the smaller.
 #include <lacuna/op/add.hpp>
 
 #include <atomic>

@@ -1,6 +1,5 @@
 // C = rule(A, B) element by element: count the entries that C can have, fill, and where zeros were
-// dropped move the rest together. Parts are cut as those of a sum (add_csr.cpp), steps of the merge
-// taken without branches, as there.
+// dropped move the rest together. Parts are cut, and rows merged, as those of a sum (add_csr.cpp).
 //
 // Bytes: the columns of A and B twice, all else once; C once more if zeros were dropped.
 #include <lacuna/op/combine.hpp>
