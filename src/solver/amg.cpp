@@ -95,20 +95,20 @@ template <class T, space S> void amg<T, S>::set_up(const context<S>& ctx, owner&
   set_up(ctx, std::as_const(state_->kept).view());
 }
 template <class T, space S> void amg<T, S>::update(const context<S>& ctx, matrix_view a) {
+  if (!a.order().sorted || !a.order().unique)
+    return update(ctx, merge_duplicates(ctx, copy_to(ctx, a)));
   const auto& before = state_->levels.front().a;
-  if (a.order().sorted && a.order().unique) {
-    detail::require_same_size("amg::update_values", "rows of A", a.shape().row, "rows as set up",
-                              before.shape().row);
-    detail::require_same_size("amg::update_values", "columns of A", a.shape().col,
-                              "columns as set up", before.shape().col);
-    detail::require_same_size("amg::update_values", "entries of A", a.size(), "entries as set up",
-                              before.size());
-  }
+  detail::require_same_size("amg::update_values", "rows of A", a.shape().row, "rows as set up",
+                            before.shape().row);
+  detail::require_same_size("amg::update_values", "columns of A", a.shape().col,
+                            "columns as set up", before.shape().col);
+  detail::require_same_size("amg::update_values", "entries of A", a.size(), "entries as set up",
+                            before.size());
   const amg_seconds of_set_up = state_->report.seconds;
   double seconds = 0;
   {
     const detail::amg_stopwatch watch(seconds);
-    detail::amg_rebuild<T, S>(ctx, *state_, state_->sorted(ctx, a));
+    detail::amg_rebuild<T, S>(ctx, *state_, a);
   }
   fill_report<T, S>(*state_);
   state_->report.seconds = of_set_up;
@@ -116,6 +116,7 @@ template <class T, space S> void amg<T, S>::update(const context<S>& ctx, matrix
 }
 template <class T, space S> void amg<T, S>::update(const context<S>& ctx, owner&& a) {
   owner taken = std::move(a);
+  if (!taken.order().sorted || !taken.order().unique) taken = merge_duplicates(ctx, taken);
   update(ctx, std::as_const(taken).view());
   state_->kept = std::move(taken); // its arrays stay where they are
 }

@@ -67,9 +67,8 @@ public:
   }
 
   void rebuild(amg_view<T, S> a) {
+    h_.levels.front().a = a; // what was there may be gone
     prepare_updates();
-    amg_level<T, S>& finest = h_.levels.front();
-    finest.a = a;
     for (std::size_t k = 0; k < h_.levels.size(); ++k) {
       amg_level<T, S>& l = h_.levels[k];
       if (l.op) l.op->update_values(l.a);

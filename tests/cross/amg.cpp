@@ -476,6 +476,10 @@ TYPED_TEST(Amg, OtherTypesAndOrders) {
   unstated.state({});
   EXPECT_TRUE(
       same_bits(TestFixture::bits(typename TestFixture::preconditioner_t(ctx, unstated, o)), want));
+  m.update_values(ctx, unstated); // keeps a copy, and then another
+  EXPECT_TRUE(same_bits(TestFixture::bits(m), want));
+  m.update_values(ctx, std::move(unstated));
+  EXPECT_TRUE(same_bits(TestFixture::bits(m), want));
 }
 
 TYPED_TEST(Amg, HierarchiesInFloat) {
