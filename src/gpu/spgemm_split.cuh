@@ -19,8 +19,8 @@ template <class I, class Condition> struct flag_rows {
   }
 };
 
-/// The rows of a list for which a condition holds, and the others. Waits,
-/// unless it is known that there are none and `look` is false.
+/// The rows of a list for which a condition holds, and the others. Waits, unless it is known that
+/// there are none and `look` is false.
 template <class I> class row_split {
 public:
   template <class Condition>

@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(block_threads)
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const O before = row > 0 ? rowptr[row - 1] : O{0}, begin = rowptr[row], end = rowptr[row + 1];
   bool same = row > 0 && begin - before == end - begin;
-  for (O k = begin; same && k < end; k += 32)
+  for (std::int64_t k = begin; same && k < end; k += 32) // an O might pass its largest value
     same = __all_sync(whole_warp,
                       k + lane >= end || colind[k + lane] == colind[k + lane - (begin - before)]);
   if (lane == 0) unlike[row] = same ? 0 : 1;
@@ -58,7 +58,7 @@ template <class I, class O> struct entry_runs {
   const O* rowptr;
   const I* colind;
   const unsigned char* b_leads;
-  __device__ bool begins(O k, O row_begin) const {
+  __device__ bool begins(std::int64_t k, std::int64_t row_begin) const {
     return k == row_begin || colind[k] != colind[k - 1] + 1 || b_leads[colind[k]] != 0;
   }
 };
@@ -69,9 +69,9 @@ __global__ void __launch_bounds__(block_threads)
                       int* counts) {
   const std::int64_t group = thread_index() / 32;
   if (group >= groups) return;
-  const O begin = runs.rowptr[leaders[group]], end = runs.rowptr[leaders[group] + 1];
+  const std::int64_t begin = runs.rowptr[leaders[group]], end = runs.rowptr[leaders[group] + 1];
   int count = 0;
-  for (O k = begin + static_cast<O>(threadIdx.x % 32); k < end; k += 32)
+  for (std::int64_t k = begin + threadIdx.x % 32; k < end; k += 32)
     count += runs.begins(k, begin) ? 1 : 0;
   __syncwarp();
   count = warp_sum(count);
@@ -84,10 +84,10 @@ __global__ void __launch_bounds__(block_threads)
   const std::int64_t group = thread_index() / 32;
   if (group >= groups) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const O begin = runs.rowptr[leaders[group]], end = runs.rowptr[leaders[group] + 1];
+  const std::int64_t begin = runs.rowptr[leaders[group]], end = runs.rowptr[leaders[group] + 1];
   O to = rowptr[group];
-  for (O base = begin; base < end; base += 32) {
-    const O k = base + lane;
+  for (std::int64_t base = begin; base < end; base += 32) {
+    const std::int64_t k = base + lane;
     const bool is_first = k < end && runs.begins(k, begin);
     const unsigned votes = __ballot_sync(whole_warp, is_first);
     if (is_first) {
@@ -264,7 +264,9 @@ template <class T, class I, class O> void twin_product<T, I, O>::find_groups(std
   leaders_ = array<I, space::device>(ctx_, groups_ + 1);
   for_each(ctx_, f_.rows + 1, "twin_product",
            note_leader<I>{leads.data(), group_of_.data(), leaders_.data(), f_.rows, groups_});
-  const bool is_square = f_.a_rowptr == f_.b_rowptr && f_.a_colind == f_.b_colind;
+  // A may be a view of B's first rows.
+  const bool is_square =
+      f_.a_rowptr == f_.b_rowptr && f_.a_colind == f_.b_colind && f_.rows == b_rows;
   if (is_square)
     find_runs(leads);
   else

@@ -26,8 +26,8 @@ inline bool may_have_twins(const spgemm_thresholds& t, const spgemm_totals& tota
          (t.twin_share <= 1 || 5 * totals.alike >= 2 * static_cast<unsigned long long>(rows));
 }
 
-/// A product by groups. Scratch: 17 bytes per row of A, 9 per row of B, those of a product of one
-/// row per group, and C's columns once per group.
+/// A product by groups. Scratch: up to 24 bytes per row of A, 2 per row of B, those of a product of
+/// one row per group, and C's columns, with a float each while they are made, once per group.
 template <class T, class I, class O> class twin_product {
 public:
   /// Finds groups and counts C's rows. Waits.

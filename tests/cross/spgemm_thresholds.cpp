@@ -97,6 +97,26 @@ TYPED_TEST(SpGEMMThresholds, RowsOfOnePatternHaveTheSameBits) {
   }
 }
 
+TYPED_TEST(SpGEMMThresholdsFew, FactorsThatShareArrays) {
+  using T = typename TypeParam::value;
+  using I = typename TypeParam::index;
+  using O = typename TypeParam::offset;
+  const auto& ctx = TypeParam::context();
+  spgemm_thresholds together;
+  together.twin_products = together.twin_share = 0;
+  const triplets m = grouped_matrix(60, 60, 5, 3, 5);
+  const auto there = TypeParam::host_csr(m);
+  const auto b = TypeParam::put_csr(m);
+  for (const std::int64_t rows : {m.rows, m.rows / 2}) { // B itself, and its first rows
+    const csr_view<const T, I, O, TypeParam::memory_space> a(
+        b.values().data(), b.rowptr().data(), b.colind().data(), index<I>(rows, m.cols),
+        there.rowptr()[rows], b.order());
+    const auto own = copy_to(ctx, a);
+    const auto want = copy_to(host(), multiply(ctx, own, b));
+    EXPECT_TRUE(same_matrix(multiply(ctx, a, b, {.thresholds = &together}), want));
+  }
+}
+
 TYPED_TEST(SpGEMMThresholds, AnyOrderHasTheSameEntries) {
   const auto& ctx = TypeParam::context();
   const with_values in_use(value_kind::integers); // whose sums are the same in any order
