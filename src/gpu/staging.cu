@@ -26,13 +26,14 @@ struct staging::state {
       detail::throw_out_of_memory(space::host, ring_bytes);
   }
   ~state() {
-    (void)cudaStreamSynchronize(ctx.stream());
-    if (ring != nullptr) {
-      (void)cudaFreeHost(ring);
-      detail::note_freed(space::host, ring_bytes);
+    for (cudaEvent_t e : copied) {
+      if (e == nullptr) continue;
+      (void)cudaEventSynchronize(e);
+      (void)cudaEventDestroy(e);
     }
-    for (cudaEvent_t e : copied)
-      if (e != nullptr) (void)cudaEventDestroy(e);
+    if (ring == nullptr) return;
+    (void)cudaFreeHost(ring);
+    detail::note_freed(space::host, ring_bytes);
   }
   state(const state&) = delete;
   state& operator=(const state&) = delete;

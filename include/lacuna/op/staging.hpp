@@ -21,7 +21,7 @@ public:
   LACUNA_GPU_EXPORT explicit staging(const device_context& ctx);
   LACUNA_GPU_EXPORT staging(staging&&) noexcept;
   LACUNA_GPU_EXPORT staging& operator=(staging&&) noexcept;
-  /// Waits for the stream: copies may still run.
+  /// Waits for copies that still run.
   LACUNA_GPU_EXPORT ~staging();
 
   template <class X, class T> void send(const X& from, vector_view<T, space::device> to) {
