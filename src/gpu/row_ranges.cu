@@ -37,7 +37,7 @@ std::vector<row_range> cut_rows(const device_context& ctx, const rows_to_cut<I, 
                return row_of_weight(a.rowptr, before, a.rows, weight / n * q + weight % n * q / n);
              };
              const std::int64_t first = p == 0 ? 0 : cut(p), last = cut(p + 1);
-             ranges[p] = {first, last, a.rowptr[first], a.rowptr[last], a.entries, 0};
+             ranges[p] = {first, last, a.rowptr[first], a.rowptr[last], 0, 0};
            });
   std::vector<row_range> found(static_cast<std::size_t>(n));
   read_back(ctx, found.data(), ranges.data(), n);
@@ -58,8 +58,9 @@ std::vector<row_range> cut_rows(const device_context& ctx, const rows_to_cut<I, 
                  least = column < least ? column : least;
                  most = column >= most ? column + 1 : most;
                }
-               atomicMin(columns + p, least);
-               atomicMax(columns + n + p, most);
+               // Few threads know better than all before them.
+               if (least < columns[p]) atomicMin(columns + p, least);
+               if (most > columns[n + p]) atomicMax(columns + n + p, most);
              });
   }
   read_back(ctx, columns_found.data(), columns.data(), 2 * std::int64_t{n});

@@ -65,8 +65,9 @@ public:
       rows_.starts = std::as_const(starts_).data();
       rows_.end = value_at(ctx, starts_.data() + count);
     } else if (count != a.shape().row) {
-      rows_.begin = value_at(ctx, rowptr + first);
+      const read_ahead<O> begin(ctx.stream(), rowptr + first); // one wait for both
       rows_.end = value_at(ctx, rowptr + first + count);
+      rows_.begin = begin.get();
     }
   }
   [[nodiscard]] const looked_at<I>& rows() const { return rows_; }
