@@ -1,7 +1,7 @@
 // C = alpha A B on the device: analysis, symbolic pass, numeric pass (Parger et al. 2020), or in
 // one pass by sorting (King et al. 2016). Workspace: 16 bytes per row of A; for heavy rows 64 MB at
 // most, for broad rows 40 bytes per product, of up to 2^25 products. That of sorting:
-// spgemm_expand.cuh.
+// spgemm_expand.cuh; of rows of one pattern: spgemm_twins.cuh.
 #include <limits>
 #include <optional>
 #include <string>
