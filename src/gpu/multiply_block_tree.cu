@@ -306,10 +306,11 @@ void launch_tasks(const device_context& ctx, const tree_multiply<T, I>& p, std::
   check_launch("multiply_narrow_kernel");
   if (widest <= narrow_lines) return;
   const std::size_t bytes = static_cast<std::size_t>(min(widest, room)) * sizeof(T);
+  // All that there is, always: products on other threads set it, too.
   if (bytes > 48 * 1024)
     check(cudaFuncSetAttribute(multiply_wide_kernel<transposed, T, I>,
                                cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(bytes)),
+                               static_cast<int>(room * std::int64_t{sizeof(T)})),
           "cudaFuncSetAttribute");
   multiply_wide_kernel<transposed>
       <<<static_cast<unsigned>(blocks), 32 * wide_warps, bytes, ctx.stream()>>>(p, room);
