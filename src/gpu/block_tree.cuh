@@ -12,7 +12,7 @@ namespace lacuna::detail::gpu {
 template <class T> class leaf_walk {
 public:
   using byte = like<T, unsigned char>;
-  /// A lane whose place is past the leaf's end has this row.
+  /// A lane whose place is past the leaf's end has this row; in blocks of 2^32 an entry may, too.
   static constexpr std::uint32_t no_row = 0xffffffffu;
 
   /// rows, cols: how far the leaf reaches inside of the matrix, where it is dense.

@@ -17,7 +17,7 @@ public:
     const unsigned before = entries_ & ((1u << lane) - 1);
     const std::uint32_t other =
         __shfl_sync(whole_warp, row, before == 0 ? 0 : 31 - __clz(static_cast<int>(before)));
-    const bool result = inside && row != (before == 0 ? row_ : other);
+    const bool result = inside && row != (before == 0 ? row_ : std::int64_t{other});
     if (entries_ != 0) row_ = __shfl_sync(whole_warp, row, 31 - __clz(static_cast<int>(entries_)));
     begins_ = __ballot_sync(whole_warp, result);
     return result;
@@ -27,7 +27,7 @@ public:
   [[nodiscard]] __device__ unsigned runs() const { return begins_; }
 
 private:
-  std::uint32_t row_ = leaf_walk<const float>::no_row;
+  std::int64_t row_ = -1; // of the last entry before the window
   unsigned entries_ = 0, begins_ = 0;
 };
 

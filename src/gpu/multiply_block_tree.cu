@@ -75,7 +75,7 @@ public:
     std::uint32_t row, col;
     const T* value;
     w.inside = walk_.next(row, col, value);
-    w.valid = row != leaf_walk<const T>::no_row;
+    w.valid = w.inside || row != leaf_walk<const T>::no_row;
     w.line = static_cast<Line>(line_ + (transposed ? col : row));
     w.value = w.x = T{0};
     if (w.inside) {
