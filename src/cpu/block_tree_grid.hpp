@@ -95,8 +95,6 @@ public:
   [[nodiscard]] std::span<const grid_block<I>> row(std::int64_t i) const {
     return {blocks_.data() + first_[i], static_cast<std::size_t>(first_[i + 1] - first_[i])};
   }
-  /// Blocks of all rows.
-  [[nodiscard]] std::int64_t size() const { return blocks_.size(); }
   /// Of the first block of a row.
   [[nodiscard]] std::int64_t number(std::int64_t i) const { return first_[i]; }
   [[nodiscard]] const grid_block<I>& block(std::int64_t number) const { return blocks_[number]; }

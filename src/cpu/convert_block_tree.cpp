@@ -164,7 +164,7 @@ private:
     const auto bad = [&](const std::string& what) {
       fail(fmt::format("the {} leaf at row {}, column {} {}", to_string(type), row, col, what));
     };
-    const int width = extent <= 256 ? 1 : extent <= 65536 ? 2 : 4;
+    const int width = flat_width(extent);
     const bool dense = type == tree_node::dense || type == tree_node::masked;
     if (coordinate_bytes(type) != width || (dense && level > 0))
       bad(fmt::format("is none for blocks of {} rows", extent));

@@ -89,8 +89,7 @@ void reorder_by_place(const device_context& ctx, positions& order, int row_bits,
     return reorder(ctx, order, row_bits, row);
   }
   reorder(ctx, order, row_bits + col_bits, [=] __device__(std::int64_t k) {
-    const auto high = static_cast<std::uint64_t>(row(k));
-    return (col_bits == 64 ? 0 : high << col_bits) | static_cast<std::uint64_t>(col(k));
+    return static_cast<std::uint64_t>(row(k)) << col_bits | static_cast<std::uint64_t>(col(k));
   });
 }
 
