@@ -121,8 +121,8 @@ public:
     if (leaves_ != a_.items.size() || leaves_ != a_.by_column.size())
       fail(fmt::format("{} leaves, lists have {} and {}", leaves_, a_.items.size(),
                        a_.by_column.size()));
-    check_list(a_.row_tasks, rows, false);
-    check_list(a_.column_tasks, cols, true);
+    check_list(a_.row_tasks, a_.row_sums, rows, false);
+    check_list(a_.column_tasks, a_.column_sums, cols, true);
   }
 
 private:
@@ -222,12 +222,18 @@ private:
     }
     return node;
   }
-  void check_list(vector_view<const tree_task<I>> tasks, std::int64_t lines, bool by_column) const {
+  void check_list(vector_view<const tree_task<I>> tasks, const tree_sums& sums, std::int64_t lines,
+                  bool by_column) const {
     const char* const list = by_column ? "columns" : "rows";
     if (tasks.empty() || tasks[0].first != 0 || tasks[tasks.size() - 1].first != a_.items.size())
       fail(fmt::format("tasks by {} do not have all leaves", list));
+    std::int64_t widest = 0, slots = 0;
     for (std::int64_t t = 0; t + 1 < tasks.size(); ++t) {
       const auto &task = tasks[t], &next = tasks[t + 1];
+      widest = std::max<std::int64_t>(widest, task.end - task.begin);
+      if (task.parts > 1 && task.slot != slots)
+        fail(fmt::format("sums of task {} by {} wait at {}, not {}", t, list, task.slot, slots));
+      slots += task.parts > 1 ? task.end - task.begin : 0;
       if (task.begin >= task.end || task.end > lines || task.first > next.first ||
           (next.part == 0 ? next.begin < task.end : next.begin != task.begin))
         fail(fmt::format("task {} by {} has lines {} to {}", t, list, task.begin, task.end));
@@ -250,6 +256,9 @@ private:
           fail(fmt::format("leaves of task {} by {} do not ascend", t, list));
       }
     }
+    if (sums.widest != widest || sums.slots != slots || tasks[tasks.size() - 1].slot != slots)
+      fail(fmt::format("tasks by {} are said to have up to {} lines, and {} slots: {} and {}", list,
+                       sums.widest, sums.slots, widest, slots));
   }
 
   tree_arrays<const T, I, space::host> a_;

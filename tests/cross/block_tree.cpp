@@ -264,6 +264,9 @@ TEST(BlockTreeDamage, IsFound) {
     pool[root + byte] = was;
   }
   check(ctx, damaged);
+  nodes->row_sums.widest -= 1;
+  EXPECT_THROW(check(ctx, damaged), bad_input) << "products would have too few sums";
+  nodes->row_sums.widest += 1;
   nodes->nnz += 1;
   EXPECT_THROW(check(ctx, damaged), bad_input);
 }

@@ -23,7 +23,8 @@
 //   a node's entries, or its children, are inside the matrix and ascend by (row, column);
 //   inner nodes have a child at least, leaves an entry; types fit levels and numbers of entries;
 //   items are the leaves of the tree: by the list's tasks, in a task by queue, then by column (in
-//   the list by columns: by row); a task's leaves lie in its lines, tasks' lines ascend.
+//   the list by columns: by row); a task's leaves lie in its lines, tasks' lines ascend; of tasks
+//   that share their lines each has a slot for its sums, and the widest task's lines are known.
 #pragma once
 
 #include <memory>
