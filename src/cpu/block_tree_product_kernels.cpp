@@ -35,11 +35,27 @@ template <class T> struct small_product {
   std::int64_t stride;
 };
 
-/// Columns [0, lanes) of `rows` rows, and those of the next vector that `tail` has, all in
-/// registers while k goes through A's columns.
-template <int rows, bool two, class T, class D, class M>
-HWY_INLINE void multiply_columns(D d, const small_product<T>& p, const T* b, T* c, M tail) {
+/// The first `count` lanes, 0 behind them: what follows may be outside of the pool.
+template <class D, class M, class T>
+HWY_INLINE auto load_first(D d, [[maybe_unused]] M mask, [[maybe_unused]] std::size_t count,
+                           const T* from) {
+#if HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_AVX2 // whose loads of 32 and 64 bits do not
+  if (count == hn::Lanes(d)) return hn::LoadU(d, from);
+  HWY_ALIGN T loaded[HWY_MAX_BYTES / sizeof(T)] = {};
+  for (std::size_t l = 0; l < count; ++l) loaded[l] = from[l];
+  return hn::Load(d, loaded);
+#else
+  return hn::MaskedLoad(mask, d, from);
+#endif
+}
+
+/// Columns [0, lanes) of `rows` rows, if `two`, and `count` of the next vector, all in registers
+/// while k goes through A's columns.
+template <int rows, bool two, class T, class D>
+HWY_INLINE void multiply_columns(D d, const small_product<T>& p, const T* b, T* c,
+                                 std::size_t count) {
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto tail = hn::FirstN(d, count);
   T* const c1 = rows > 1 ? c + p.stride : c;
   T* const c2 = rows > 2 ? c1 + p.stride : c;
   T* const c3 = rows > 3 ? c2 + p.stride : c;
@@ -50,7 +66,7 @@ HWY_INLINE void multiply_columns(D d, const small_product<T>& p, const T* b, T* 
   auto f0 = hn::LoadU(d, c), f1 = hn::LoadU(d, c1), f2 = hn::LoadU(d, c2), f3 = hn::LoadU(d, c3);
   const T* a = p.a;
   for (std::int64_t k = 0; k < p.depth; ++k, ++a, b += p.b_stride) {
-    const auto y = hn::MaskedLoad(tail, d, b + last);
+    const auto y = load_first(d, tail, count, b + last);
     const auto x = two ? hn::LoadU(d, b) : y;
     const auto step = [&](std::int64_t row, auto& full, auto& cut) HWY_ATTR {
       const auto s = hn::Set(d, a[row * p.a_stride]);
@@ -82,10 +98,9 @@ HWY_INLINE void multiply_rows(const small_product<T>& p, const column_segment* s
     T* c = p.sums + segments[s].first;
     std::int64_t left = segments[s].count;
     for (; left > lanes; left -= 2 * lanes, b += 2 * lanes, c += 2 * lanes)
-      multiply_columns<rows, true>(
-          d, p, b, c, hn::FirstN(d, static_cast<std::size_t>(std::min(left - lanes, lanes))));
-    if (left > 0)
-      multiply_columns<rows, false>(d, p, b, c, hn::FirstN(d, static_cast<std::size_t>(left)));
+      multiply_columns<rows, true>(d, p, b, c,
+                                   static_cast<std::size_t>(std::min(left - lanes, lanes)));
+    if (left > 0) multiply_columns<rows, false>(d, p, b, c, static_cast<std::size_t>(left));
   }
 }
 
