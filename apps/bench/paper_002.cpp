@@ -3,8 +3,9 @@
 
 #include <cmath>
 #include <map>
-#include <fmt/format.h>
 #include <numeric>
+
+#include <fmt/format.h>
 
 namespace lacuna::bench::paper_002 {
 namespace {
@@ -103,7 +104,7 @@ struct sums {
                 {"add_over_converted_csr", geometric_mean(added_converted)},
                 {"product_over_csr", geometric_mean(multiplied)},
                 {"conversion_products", mean_of(conversion)}});
-    app::print("\n  Tables 7.1 and 7.2, ms over the matrices {:>16} {:>10}\n", "mean", "deviation");
+    app::print("\n  Tables 7.1 and 7.2, ms over the matrices {:>17} {:>10}\n", "mean", "deviation");
     out["times"] = json::array();
     for (const auto& [key, all] : times) {
       const auto bar = key.find('|');
