@@ -64,8 +64,17 @@ std::int64_t value_place(const tree_arrays<T, I, space::host>& a, std::int64_t r
   } else {
     with_lists<const T>(leaf, node, [&](const auto& l) {
       if (is_coo(type_of(node))) {
-        for (std::int64_t k = 0; k < l.entries; ++k)
-          if (l.first[2 * k] == r && l.first[2 * k + 1] == c) value = l.values + k;
+        std::int64_t low = 0, high = l.entries; // by rows, then columns
+        while (low < high) {
+          const std::int64_t middle = (low + high) / 2;
+          const std::int64_t i = l.first[2 * middle], j = l.first[2 * middle + 1];
+          if (i < r || (i == r && j < c))
+            low = middle + 1;
+          else
+            high = middle;
+        }
+        if (low < l.entries && l.first[2 * low] == r && l.first[2 * low + 1] == c)
+          value = l.values + low;
         return;
       }
       std::int64_t k = 0, run = 0;

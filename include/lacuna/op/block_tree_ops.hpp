@@ -193,7 +193,8 @@ auto multiply(const device_context& ctx, const A& a, const B& b,
 
 /// Values of entries that t has: replaced, or added to, in the order of the batch. A tree that
 /// shares its nodes gets nodes of its own first; its factor becomes 1. Throws bad_input, and leaves
-/// t as it was, if an entry of the batch has no place; the message names it. O(b log).
+/// t as it was, if an entry of the batch has no place; the message names it. O(log) per entry of
+/// the batch, and the runs before its own where the leaf is by rows.
 template <class T, class I, class O, space S>
 void update_entries(const context<S>& ctx, block_tree<T, I, O, S>& t,
                     std::type_identity_t<coo_view<const T, I, O, S>> batch,
@@ -205,6 +206,7 @@ void update_entries(const context<S>& ctx, block_tree<T, I, O, S>& t,
   detail::require_same_size("update_entries", "columns of the batch", batch.shape().col,
                             "columns of the tree", t.shape().col);
   if (batch.size() == 0) return;
+  if (!t.content()) throw bad_input("update_entries: the tree has no entries");
   const auto content = detail::own_content(ctx, t);
   const auto update = [&] {
     if constexpr (S == space::host)
@@ -219,7 +221,7 @@ void update_entries(const context<S>& ctx, block_tree<T, I, O, S>& t,
 
 /// y = A x and z = A^T w in one walk over the tree: each leaf is used for both while it is in a
 /// cache. Scratch: about twice z. Bits are the same for any number of threads. On a device two
-/// products one after the other, queued.
+/// products one after the other, queued; where the second lacks scratch, y is written.
 template <space S, class A, class X, class Y, class W, class Z>
   requires(detail::is_tree<A>)
 void multiply_both(const context<S>& ctx, const A& a, const X& x, Y&& y, const W& w, Z&& z) {
