@@ -128,8 +128,9 @@ private:
   /// Units are rows of blocks, or parts of their columns where those are few.
   void make_rows() {
     const int64 rows = left_.rows(), cols = right_.cols();
-    const int64 parts = std::clamp<int64>(4 * ctx_.threads() / std::max<int64>(rows, 1), 1,
-                                          ctx_.threads() == 1 ? 1 : std::max<int64>(cols, 1));
+    const auto parts =
+        static_cast<int>(std::clamp<int64>(4 * ctx_.threads() / std::max<int64>(rows, 1), 1,
+                                           ctx_.threads() == 1 ? 1 : std::max<int64>(cols, 1)));
     const auto threads = static_cast<int>(std::clamp<int64>(sizes_.all_pairs, 1, ctx_.threads()));
     for (int t = 0; t < threads; ++t)
       workers_.push_back(std::make_unique<worker>(ctx_, sizes_, bits_, symmetric_));
@@ -139,8 +140,11 @@ private:
     for_each_part(ctx_, threads, 1, [&](int part, int) {
       try {
         worker& w = *workers_[static_cast<std::size_t>(part)];
-        for (int64 u; (u = next++) < rows * parts && !stop.load();)
-          make_row(w, u / parts, cols * (u % parts) / parts, cols * (u % parts + 1) / parts);
+        for (int64 u; (u = next++) < rows * parts && !stop.load();) {
+          const auto of_row = static_cast<int>(u % parts);
+          make_row(w, u / parts, part_begin(cols, of_row, parts),
+                   part_begin(cols, of_row + 1, parts));
+        }
       } catch (...) {
         if (!stop.exchange(true)) failure = std::current_exception();
       }
