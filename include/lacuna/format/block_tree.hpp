@@ -275,7 +275,7 @@ LACUNA_EXPORT void multiply_tree(const host_context& ctx, T alpha,
 
 namespace detail::gpu {
 /// Byte by byte the host's. Waits for numbers of runs, of each level's blocks, of leaves and bytes.
-/// Scratch: some 40 bytes for each run of entries of one row and block, 90 per block. Throws
+/// Scratch: some 60 bytes for each run of entries of one row and block, 270 per block. Throws
 /// unsupported from 2^32 runs on.
 template <class T, class I>
 LACUNA_GPU_EXPORT std::shared_ptr<tree_content<T, I, space::device>>
