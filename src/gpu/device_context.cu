@@ -97,7 +97,8 @@ struct device_context::state {
     double* made_sums = nullptr;
     check(cudaMalloc(&made_sums, bytes), "cudaMalloc");
     partial_sums.reset(made_sums);
-    check(cudaMemset(made_sums, 0, bytes), "cudaMemset");
+    // On the stream itself: one of the caller's may not be ordered with the legacy default stream.
+    check(cudaMemsetAsync(made_sums, 0, bytes, stream), "cudaMemsetAsync");
   }
 };
 
@@ -154,7 +155,11 @@ void* device_context::allocate(std::size_t bytes) const {
 
 void device_context::deallocate(void* p, std::size_t bytes) const noexcept {
   if (p == nullptr) return;
-  (void)cudaFreeAsync(p, state_->stream);
+  try { // default streams are those of the current device
+    const detail::gpu::device_guard guard(state_->device);
+    (void)cudaFreeAsync(p, state_->stream);
+  } catch (const error&) { // the process is past the driver's shutdown, or a forked child
+  }
   detail::note_freed(space::device, bytes);
 }
 
@@ -183,6 +188,14 @@ template <> const device_context& default_context<space::device>() {
 }
 
 namespace detail {
+namespace {
+/// Of device memory, and of pinned memory that a device reads.
+int device_holding(const void* data) {
+  cudaPointerAttributes attributes{};
+  check(cudaPointerGetAttributes(&attributes, data), "copy_to host");
+  return attributes.device;
+}
+} // namespace
 
 void copy_bytes(const host_context&, void* to, const void* from, std::size_t bytes,
                 space from_space) {
@@ -191,15 +204,15 @@ void copy_bytes(const host_context&, void* to, const void* from, std::size_t byt
     std::memcpy(to, from, bytes);
     return;
   }
+  // A pool's memory is its own device's alone.
+  const detail::gpu::device_guard guard(device_holding(from));
   check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "copy_to host");
 }
 
 void wait_for_device_of(const void* data) {
   if (data == nullptr) return;
-  cudaPointerAttributes attributes{};
-  check(cudaPointerGetAttributes(&attributes, data), "copy_to host");
   // A view does not say which stream last wrote it: wait for all of them.
-  const detail::gpu::device_guard guard(attributes.device);
+  const detail::gpu::device_guard guard(device_holding(data));
   check(cudaDeviceSynchronize(), "copy_to host");
 }
 
