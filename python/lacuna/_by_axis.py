@@ -19,7 +19,7 @@ class by_axis:
         axis = checked_axis(axis, self.ndim)
         count = int(np.prod(self.shape)) if axis is None else self.shape[axis]
         with np.errstate(divide="ignore", invalid="ignore"):
-            return _cast(np.divide(self._reduced("sum", axis, None, None), self.dtype.type(count)), dtype, out)
+            return _cast(self._reduced("sum", axis, None, None) / self.dtype.type(count), dtype, out)
 
     def max(self, axis=None, out=None, *, explicit=False):
         """The largest element, or those by `axis`, as a sparse array; what is not stored is 0."""

@@ -49,12 +49,13 @@ public:
   void before_writing_on(const device_context& ctx);
   /// Of memory that was allocated on this context.
   void before_freeing(const device_context& allocated_on) noexcept;
-  [[nodiscard]] device_context writer() const;
+  /// The stream that a library must wait for which may read the memory, and write it.
+  [[nodiscard]] CUstream_st* before_sharing();
 
 private:
   void put_before(const device_context& ctx) const;
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   device_context writer_;
   std::vector<CUstream_st*> readers_; // of the writer's device
 };
@@ -122,19 +123,24 @@ template <class T> nb::object to_python(const device_context& ctx, array<T, spac
 inline device_context callers_context(const device_context& own) {
   return device_context_on(own.device());
 }
+/// At the end of its life, also where something is thrown: `later` waits for what `earlier`, on the
+/// same device, has queued.
+struct ordered_at_end {
+  device_context earlier, later;
+  ~ordered_at_end() {
+    try {
+      order_streams(later.device(), earlier.stream(), later.stream());
+    } catch (const std::exception&) { // the device has failed, and says so at the next call
+    }
+  }
+};
 /// f() on a stream that an object keeps for all it does: behind what the caller's has queued by
 /// now, and before what that queues later.
 template <class F>
 auto on_own_stream(const device_context& callers, const device_context& own, F f) {
   order_streams(own.device(), callers.stream(), own.stream());
-  if constexpr (std::is_void_v<decltype(f())>) {
-    f();
-    order_streams(own.device(), own.stream(), callers.stream());
-  } else {
-    auto result = f();
-    order_streams(own.device(), own.stream(), callers.stream());
-    return result;
-  }
+  const ordered_at_end back{own, callers};
+  return f();
 }
 
 /// f() while other threads of Python run.

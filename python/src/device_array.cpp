@@ -56,8 +56,12 @@ device_array from_interface(nb::handle object, const char* name) {
   made.read_only = nb::cast<bool>(place[1]);
   if (all.contains("strides") && !all["strides"].is_none()) {
     const auto strides = nb::cast<nb::tuple>(all["strides"]);
-    for (int k = 0; k < made.ndim; ++k)
-      made.stride[k] = nb::cast<std::int64_t>(strides[k]) / made.item_bytes();
+    for (int k = 0; k < made.ndim; ++k) {
+      const auto bytes = nb::cast<std::int64_t>(strides[k]);
+      if (bytes % made.item_bytes() != 0)
+        throw_type("lacuna: elements of %s are not a multiple of their size apart", name);
+      made.stride[k] = bytes / made.item_bytes();
+    }
   }
   if (all.contains("stream") && !all["stream"].is_none())
     order_streams(device, stream_from(nb::cast<std::uintptr_t>(all["stream"])), ctx.stream());
@@ -188,7 +192,9 @@ nb::object to_device(const any_array& a, int device) {
   const bool by_columns = a.ndim() == 2 && rows > 1 && a.stride(0) == 1;
   return with_type(a.dtype(), [&]<class T>(T) {
     array<T, space::device> made = without_gil([&] {
-      return copy_to(ctx, vector_view<const T>(static_cast<const T*>(a.data()), rows * cols));
+      auto copy = copy_to(ctx, vector_view<const T>(static_cast<const T*>(a.data()), rows * cols));
+      ctx.synchronize(); // pinned memory, as CuPy's and PyTorch's, may not have been read as yet
+      return copy;
     });
     return to_python(
         device_array(ctx, std::move(made), static_cast<int>(a.ndim()), rows, cols, by_columns));
@@ -223,14 +229,15 @@ nb::object interface_of(const device_array& a) {
   nb::dict all;
   all["shape"] = shape_of(a);
   all["typestr"] = type_text(a.type);
-  all["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(a.data), a.read_only);
+  all["data"] =
+      nb::make_tuple(a.size() == 0 ? 0 : reinterpret_cast<std::uintptr_t>(a.data), a.read_only);
   all["strides"] = a.has_rows_without_gaps() ? nb::none() : nb::object(byte_strides(a));
   all["version"] = 3;
-  all["stream"] = number_of(a.uses->writer().stream());
+  all["stream"] = number_of(a.uses->before_sharing());
   return all;
 }
 
-/// stream: the consumer's, which waits for what wrote the array; -1: it need not.
+/// stream: the consumer's, which waits for what was done with the array; -1: it need not.
 nb::object export_dlpack(nb::handle self, nb::handle stream, nb::handle /*max_version*/,
                          nb::handle dl_device, nb::handle copy) {
   nb::object kept = nb::borrow(self);
@@ -239,10 +246,13 @@ nb::object export_dlpack(nb::handle self, nb::handle stream, nb::handle /*max_ve
   if (!dl_device.is_none() &&
       (nb::cast<int>(dl_device[0]) != dlpack_cuda || nb::cast<int>(dl_device[1]) != a.device))
     throw nb::buffer_error("lacuna: get() copies a device_array to the host, __dlpack__ does not");
+  if (a.read_only) // a capsule without a version cannot say so
+    throw nb::buffer_error("lacuna: the array is read-only, copy() of it is not");
   const std::int64_t consumer = stream.is_none() ? 1 : nb::cast<std::int64_t>(stream);
-  if (consumer == 0) throw nb::value_error("lacuna: DLPack has no stream 0; 1 is the default one");
+  if (consumer == 0 || consumer < -1)
+    throw nb::value_error("lacuna: DLPack has no stream 0, 1 is the default one, -1 is none");
   if (consumer > 0)
-    order_streams(a.device, a.uses->writer().stream(),
+    order_streams(a.device, a.uses->before_sharing(),
                   stream_from(static_cast<std::uintptr_t>(consumer)));
   const std::array<std::size_t, 2> shape = {static_cast<std::size_t>(a.shape[0]),
                                             static_cast<std::size_t>(a.shape[1])};
@@ -282,7 +292,8 @@ nb::object reshaped(const device_array& a, const nb::tuple& shape) {
     throw nb::value_error("lacuna: a device_array has one or two dimensions");
   made.shape = {nb::cast<std::int64_t>(shape[0]),
                 made.ndim == 2 ? nb::cast<std::int64_t>(shape[1]) : 1};
-  if (made.size() != a.size()) throw nb::value_error("lacuna: the new shape has another size");
+  if (made.shape[0] < 0 || made.shape[1] < 0 || made.size() != a.size())
+    throw nb::value_error("lacuna: the new shape has another size");
   made.stride = {made.shape[1], 1};
   return to_python(std::move(made));
 }

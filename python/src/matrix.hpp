@@ -112,6 +112,16 @@ public:
   [[nodiscard]] bool has_doubles() const { return doubles_; }
   [[nodiscard]] bool is_wide() const { return wide_; }
   [[nodiscard]] bool is_on_device() const { return on_.has_value(); }
+  /// Of one on a device: the stream that it was taken on.
+  [[nodiscard]] const device_context& device() const { return *on_; }
+  /// Whether it is in the memory that a context works on.
+  [[nodiscard]] bool is_on(const host_context&) const { return !on_; }
+  [[nodiscard]] bool is_on(const device_context& ctx) const {
+    return on_ && on_->device() == ctx.device();
+  }
+  /// For those who keep it and read it later on device(), which then waits for what has been
+  /// written to its arrays since. The GIL is held.
+  void ready_again() const;
   template <class T, class I, space S = space::host> csr_view<const T, I, I, S> view() const {
     return {static_cast<const T*>(values_),
             static_cast<const I*>(rowptr_),

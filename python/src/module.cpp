@@ -103,7 +103,12 @@ void matrix::take_device(nb::handle object, nb::handle data) {
   if (values->size() != nnz_)
     throw nb::value_error("lacuna: indices and data have different lengths");
   on_ = device_context_on(values->device);
-  for (const device_array* a : arrays) a->uses->before_reading_on(*on_);
+  ready_again();
+}
+void matrix::ready_again() const {
+  if (!on_) return;
+  for (const nb::object& a : device_arrays_)
+    nb::cast<const device_array&>(a).uses->before_reading_on(*on_);
 }
 
 void matrix::require_host() const {

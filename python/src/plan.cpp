@@ -30,6 +30,7 @@ public:
   nb::object multiply_dense(nb::handle x, bool transposed, nb::handle out) const override {
     const context<S>& own = op_.where();
     const context<S> ctx = callers_context(own);
+    a_.ready_again();
     return dense_product<T>(ctx, x, transposed ? a_.cols() : a_.rows(), out,
                             [&](auto from, auto to) {
                               on_own_stream(ctx, own, [&] {

@@ -82,13 +82,21 @@ struct any_preconditioner {
     const auto* const found = std::get_if<preconditioner_ptr<T, S>>(&made);
     return found == nullptr ? nullptr : *found;
   }
-  /// What was queued when it was made comes before what is queued on ctx from now on.
-  void ready_on(const device_context& ctx) const {
-    kept->anywhere([&]<space S>(const context<S>& own, auto) {
-      if constexpr (S == space::device) order_streams(own.device(), own.stream(), ctx.stream());
-    });
+  /// For work on ctx: behind what was queued when it was made, and its memory is freed behind that
+  /// work, however it ends. Null if it is of another type or place.
+  template <class T, space S>
+  [[nodiscard]] preconditioner_ptr<T, S> ready_on(const context<S>& ctx) const {
+    const preconditioner_ptr<T, S> p = get<T, S>();
+    if (p == nullptr || !kept->is_on(ctx)) return nullptr;
+    if constexpr (S == space::host) {
+      return p;
+    } else {
+      kept->ready_again();
+      const device_context& own = kept->device();
+      order_streams(own.device(), own.stream(), ctx.stream());
+      return {std::shared_ptr<ordered_at_end>(new ordered_at_end{ctx, own}), p.get()};
+    }
   }
-  void ready_on(const host_context&) const {}
   [[nodiscard]] std::string name() const {
     return std::visit([](const auto& p) { return p->name(); }, made);
   }
@@ -100,6 +108,7 @@ struct any_preconditioner {
       using T = typename decltype(view)::scalar_type;
       const preconditioner_ptr<T, S> p = get<T, S>();
       const context<S> ctx = callers_context(own);
+      kept->ready_again();
       const auto held = dense_operand(ctx, r, "the vector");
       const auto from = vector_of<T>(held, "the vector");
       detail::require_same_size("preconditioner", "the vector", from.size(), "rows", p->size());
@@ -237,10 +246,8 @@ template <class T, space S>
 preconditioner_ptr<T, S> preconditioner_from(const context<S>& ctx, nb::handle m,
                                              std::int64_t size) {
   if (m.is_none()) return nullptr;
-  if (const any_preconditioner* ours = nullptr; nb::try_cast(m, ours) && ours->get<T, S>()) {
-    ours->ready_on(ctx);
-    return ours->get<T, S>();
-  }
+  if (const any_preconditioner* ours = nullptr; nb::try_cast(m, ours))
+    if (auto p = ours->ready_on<T, S>(ctx)) return p;
   if constexpr (S == space::host)
     return std::make_shared<python_preconditioner<T>>(m, size);
   else
@@ -296,8 +303,7 @@ nb::object krylov(const std::string& method, nb::handle a, bool is_function, nb:
       report = solve_with(op);
     } else {
       const matrix held(a);
-      if (held.has_doubles() != std::is_same_v<T, double> ||
-          held.is_on_device() != (S == space::device))
+      if (held.has_doubles() != std::is_same_v<T, double> || !held.is_on(ctx))
         throw_type("lacuna: the matrix and x differ in type or place");
       report = held.is_wide() ? solve_with(held.view<T, std::int64_t, S>())
                               : solve_with(held.view<T, std::int32_t, S>());

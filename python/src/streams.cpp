@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <thread>
+#include <tuple>
 
 #include "matrix.hpp"
 
@@ -14,10 +16,12 @@ struct stream_choice {
 };
 thread_local stream_choice chosen;
 
-/// A context has a pool of its own: one for each stream, as long as the process.
+/// A context has a pool and scratch of its own: one for each stream, as long as the process. The
+/// per-thread default stream is another one in each thread.
+using stream_key = std::tuple<int, CUstream_st*, std::thread::id>;
 struct contexts {
   std::mutex mutex;
-  std::map<std::pair<int, CUstream_st*>, device_context> made;
+  std::map<stream_key, device_context> made;
 };
 contexts& all_contexts() {
   static auto* const all = new contexts; // CUDA may be gone when static objects are destroyed
@@ -55,14 +59,16 @@ void require_device(int device) {
 
 device_context device_context_on(int device) {
   CUstream_st* const stream = chosen.device == device ? chosen.stream : nullptr;
+  const bool per_thread = number_of(stream) == 2;
+  const stream_key key{device, stream, per_thread ? std::this_thread::get_id() : std::thread::id()};
   contexts& all = all_contexts();
   const std::lock_guard guard(all.mutex);
-  const auto found = all.made.find({device, stream});
+  const auto found = all.made.find(key);
   if (found != all.made.end()) return found->second;
   require_device(device);
   const device_context made(
       {.device = device, .stream = stream, .legacy_stream = stream == nullptr});
-  all.made.emplace(std::pair(device, stream), made);
+  all.made.emplace(key, made);
   return made;
 }
 
@@ -90,9 +96,11 @@ void stream_uses::before_freeing(const device_context& allocated_on) noexcept {
   } catch (const std::exception&) { // the device has failed, and says so at the next call
   }
 }
-device_context stream_uses::writer() const {
+CUstream_st* stream_uses::before_sharing() {
   const std::lock_guard guard(mutex_);
-  return writer_;
+  put_before(writer_);
+  readers_.clear();
+  return writer_.stream();
 }
 
 void bind_streams(nb::module_& m) {

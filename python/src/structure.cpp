@@ -136,16 +136,11 @@ nb::object coordinates_of(nb::handle object) {
     if constexpr (S == space::host) {
       throw_type("lacuna: coordinates are for matrices on a device");
     } else {
-      auto made = without_gil([&] { return to_coo(ctx, view); });
-      using coo_type = decltype(made);
-      auto* const kept = new coo_type(std::move(made));
-      const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<coo_type*>(p); });
-      const auto shown = [&](auto indices) {
-        device_array list(ctx, indices.data(), nb::dtype<typename coo_type::index_type>(), owner);
-        list.shape[0] = indices.size();
-        return to_python(std::move(list));
-      };
-      return nb::make_tuple(shown(kept->rowind()), shown(kept->colind()));
+      auto [rows, columns] = without_gil([&] {
+        const auto entries = to_coo(ctx, view);
+        return std::pair(copy_to(ctx, entries.rowind()), copy_to(ctx, entries.colind()));
+      });
+      return nb::make_tuple(to_python(ctx, std::move(rows)), to_python(ctx, std::move(columns)));
     }
   });
 }

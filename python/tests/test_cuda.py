@@ -174,14 +174,27 @@ def test_protocols_in_and_out():
     close(A @ seen, x.get())
     assert seen.streams == [1]
     x.__dlpack__(stream=-1), x.__dlpack__(stream=2), x.__dlpack__(max_version=(1, 0), copy=True)
-    with pytest.raises(ValueError, match="stream 0"):
-        x.__dlpack__(stream=0)
+    for stream in (0, -2):
+        with pytest.raises(ValueError, match="stream 0"):
+            x.__dlpack__(stream=stream)
     with pytest.raises(BufferError):
         x.__dlpack__(dl_device=(1, 0))
     with pytest.raises(TypeError, match="float32, float64"):
         lacuna.device_array(by_interface(x, typestr="<c16"))
     with pytest.raises(TypeError, match="dimensions"):
         lacuna.device_array(by_interface(x, shape=(1, 2, 3)))
+    with pytest.raises(TypeError, match="apart"):
+        lacuna.device_array(by_interface(x, strides=(24, 12)))
+    with pytest.raises(ValueError, match="another size"):
+        x.reshape(-2, -3)
+    assert address(x[1:1]) == 0
+    frozen = lacuna.device_array(by_interface(x, data=(address(x), True)))
+    assert frozen.__cuda_array_interface__["data"] == (address(x), True)
+    with pytest.raises(BufferError, match="read-only"):
+        frozen.__dlpack__()
+    with pytest.raises(TypeError, match="read-only"):
+        A.matvec(lacuna.device_array(np.ones(2)), out=lacuna.device_array(by_interface(np.ones(2), data=(address(x), True))))
+    frozen.__dlpack__(copy=True)
 
 
 @needs_device
@@ -268,7 +281,7 @@ def test_elements_like_on_the_host(one, other):
         ours = f(G, H)
         assert ours.device == "cuda:0"
         same(ours.to("cpu"), f(A, B))
-    for f in (lambda a: a.sum(axis=0), lambda a: a.sum(axis=1), lambda a: a.tocsr().getnnz(axis=0), lambda a: a.tocsr().getnnz(axis=1)):
+    for f in (lambda a: a.sum(axis=0), lambda a: a.sum(axis=1), lambda a: a.mean(axis=0), lambda a: a.tocsr().getnnz(axis=0), lambda a: a.tocsr().getnnz(axis=1)):
         same(f(G).get(), f(A))
     for f in (lambda a: a.sum(), lambda a: a.max(), lambda a: a.min(), lambda a: a.trace(), lambda a: a[2, 3], lambda a: a.mean()):
         same(f(G), f(A))
@@ -561,6 +574,10 @@ def test_two_devices():
     close(second @ lacuna.device_array(x, "cuda:1"), A @ x)
     close(second.to("cuda:0") @ lacuna.device_array(x), A @ x)
     assert lacuna.device_array(by_interface(lacuna.device_array(x, "cuda:1"))).device == "cuda:1"
+    b, M = lacuna.device_array(x, "cuda:1"), lacuna.linalg.jacobi(A.to("cuda"))
+    for f in (lambda: lacuna.linalg.cg(second, lacuna.device_array(x)), lambda: lacuna.linalg.cg(second, b, M=M)):
+        with pytest.raises(TypeError, match="lacuna"):
+            f()
     for f in (lambda: second @ lacuna.device_array(x), lambda: second + A.to("cuda"),
               lambda: second.matvec(lacuna.device_array(x, "cuda:1"), out=lacuna.device_array(x))):
         with pytest.raises(TypeError, match="cuda:1"):
