@@ -19,8 +19,9 @@ std::map<int, std::shared_ptr<rank_device>>& made_devices() {
 /// what a core takes for as many. Reasoned, not measured.
 constexpr std::int64_t least_entries = 100'000;
 
-/// Freed memory that the ranks of a device keep together. Mapping it again costs 1.4 ms per GB (an
-/// H200), so a good part of a hierarchy's set-up should be kept; other ranks' need not wait for it.
+/// Memory, used or freed, beyond which the ranks of a device together give back what is freed.
+/// Mapping it again costs 1.4 ms per GB (an H200), so a good part of a hierarchy's set-up should be
+/// kept; other ranks' need not wait for it.
 constexpr double kept_together = 8.0 * (1 << 30);
 
 std::size_t kept_bytes(const settings& s, int sharing) {
@@ -28,12 +29,12 @@ std::size_t kept_bytes(const settings& s, int sharing) {
   return static_cast<std::size_t>(kept_together / sharing);
 }
 
-/// The number behind "cuda:"; -1 if there is none.
+/// The number behind "cuda:"; -1 if there is none, or more than that.
 int number_in(std::string_view device) {
+  if (!device.starts_with("cuda:")) return -1;
   int number = -1;
-  if (device.starts_with("cuda:"))
-    std::from_chars(device.data() + 5, device.data() + device.size(), number);
-  return number;
+  const char* const end = device.data() + device.size();
+  return std::from_chars(device.data() + 5, end, number).ptr == end ? number : -1;
 }
 
 } // namespace
