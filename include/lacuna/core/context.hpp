@@ -62,13 +62,13 @@ struct device_options {
   CUstream_st* stream =
       nullptr;                ///< a stream of the caller's, who keeps it alive; nullptr: a new one
   bool legacy_stream = false; ///< run on CUDA's legacy default stream instead
-  /// Freed memory that the pool keeps at most: at each wait the rest goes back to the device. For
-  /// processes that share one.
+  /// Freed memory goes back to the device at each wait where the pool holds more than this, used
+  /// memory counted. For processes that share one.
   std::size_t kept_bytes = std::numeric_limits<std::size_t>::max();
 };
 
 /// Work is queued on the context's stream; only operations that return a value to the host wait.
-/// Memory comes from a stream-ordered pool of the device's that keeps what it has, up to
+/// Memory comes from a stream-ordered pool of the device's that keeps what it has, within
 /// options.kept_bytes, until `trim`.
 template <> class LACUNA_EXPORT context<space::device> {
 public:
