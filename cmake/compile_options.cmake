@@ -9,6 +9,11 @@ target_compile_options(lacuna_options INTERFACE
 # GCC 12 sees writes beyond the end in std::string's own code; a precompiled header lets that through.
 target_compile_options(lacuna_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict>)
+if(LACUNA_GROUP_SOURCES)
+  # GCC looks for memory it could use again only when a source has taken 1 GiB, not 128 MiB: a tenth less time.
+  target_compile_options(lacuna_options INTERFACE
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-expand=300 --param=ggc-min-heapsize=1048576>)
+endif()
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND NOT CMAKE_CXX_FLAGS MATCHES "(^| )-O")
   # A part of a project without a build type: as in Release, for Lacuna's own code alone.
   target_compile_options(lacuna_options INTERFACE -O3 -DNDEBUG)

@@ -163,6 +163,14 @@ void rows(const row_arguments<T, I, O>& p, std::int64_t first, std::int64_t last
     for_each_row([=](std::int64_t row, T sum) HWY_ATTR { y[row] = alpha * sum + beta * z[row]; });
 }
 
+/// What sums of several columns are made of, whatever the type of the offsets.
+template <class T, class I> struct dense_factors {
+  const I* colind;
+  const T* values;
+  const T* x;
+  std::int64_t x_row;
+};
+
 /// Where sums of several columns go: to[r * row + j] = factor times the sum of row r and column j.
 template <class T> struct dense_place {
   T factor;
@@ -175,8 +183,8 @@ template <class T> struct dense_place {
 /// X's column `column` on, X row-major: each entry scales a row of X. Rows go side by side, as a
 /// sum waits for the one before it; rows times vectors is 4 at most. `load` is for the last vector
 /// of a row of X; store(r, v, sum) takes the sums.
-template <int rows, int vectors, class D, class T, class I, class O, class Load, class Store>
-HWY_INLINE void add_dense(D d, const row_arguments<T, I, O>& p, const std::int64_t* begin,
+template <int rows, int vectors, class D, class T, class I, class Load, class Store>
+HWY_INLINE void add_dense(D d, const dense_factors<T, I>& p, const std::int64_t* begin,
                           const std::int64_t* end, std::int64_t column, Load load, Store store) {
   static_assert(rows * vectors <= 4 && rows != 3);
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d)), x_row = p.x_row;
@@ -248,11 +256,12 @@ HWY_INLINE void store_first(D d, V v, std::int64_t count, T* to) {
 #endif
 }
 
-/// The same for `count` columns, more than vectors - 1 vectors have.
-template <int rows, int vectors, class D, class T, class I, class O>
-HWY_INLINE void dense_columns(D d, const row_arguments<T, I, O>& p, const std::int64_t* begin,
-                              const std::int64_t* end, std::int64_t column, std::int64_t count,
-                              const dense_place<T>& place) {
+/// The same for `count` columns, more than vectors - 1 vectors have. Apart from the loop over rows.
+template <int rows, int vectors, class T, class I>
+HWY_NOINLINE void dense_columns(const dense_factors<T, I>& p, const std::int64_t* begin,
+                                const std::int64_t* end, std::int64_t column, std::int64_t count,
+                                const dense_place<T>& place) {
+  const hn::ScalableTag<T> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto factor = hn::Set(d, place.factor);
   const auto at = [&](int r, int v) HWY_ATTR { return place.to + r * place.row + v * lanes; };
@@ -281,39 +290,40 @@ HWY_INLINE void dense_columns(D d, const row_arguments<T, I, O>& p, const std::i
       });
 }
 
-/// One row, or a piece of it, and up to four vectors of columns. Apart from the loop over rows.
-template <class T, class I, class O>
-HWY_NOINLINE void dense_row(const row_arguments<T, I, O>& p, std::int64_t begin, std::int64_t end,
-                            std::int64_t column, std::int64_t count, const dense_place<T>& place) {
-  const hn::ScalableTag<T> d;
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+/// One row, or a piece of it, and up to four vectors of columns.
+template <class T, class I>
+HWY_INLINE void dense_row(const dense_factors<T, I>& p, std::int64_t begin, std::int64_t end,
+                          std::int64_t column, std::int64_t count, const dense_place<T>& place) {
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   if (count <= lanes)
-    dense_columns<1, 1>(d, p, &begin, &end, column, count, place);
+    dense_columns<1, 1>(p, &begin, &end, column, count, place);
   else if (count <= 2 * lanes)
-    dense_columns<1, 2>(d, p, &begin, &end, column, count, place);
+    dense_columns<1, 2>(p, &begin, &end, column, count, place);
   else if (count <= 3 * lanes)
-    dense_columns<1, 3>(d, p, &begin, &end, column, count, place);
+    dense_columns<1, 3>(p, &begin, &end, column, count, place);
   else
-    dense_columns<1, 4>(d, p, &begin, &end, column, count, place);
+    dense_columns<1, 4>(p, &begin, &end, column, count, place);
 }
 
 template <class T, class I, class O>
 void dense_piece(const row_arguments<T, I, O>& p, std::int64_t first, std::int64_t last, T* sums) {
+  const dense_factors<T, I> factors{p.colind, p.values, p.x, p.x_row};
   const std::int64_t block = 4 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   for (std::int64_t column = 0; column < p.columns; column += block)
-    dense_row(p, first, last, column, std::min(block, p.columns - column),
+    dense_row(factors, first, last, column, std::min(block, p.columns - column),
               dense_place<T>{T{1}, sums + column, 0, false});
 }
 
 /// Rows [row, row + rows), up to four vectors of columns. Long rows piece by piece, in order,
 /// and alone.
 template <class T, class I, class O>
-HWY_INLINE void dense_block(const row_arguments<T, I, O>& p, std::int64_t row, std::int64_t rows,
-                            std::int64_t column, std::int64_t count, dense_place<T> place) {
+HWY_NOINLINE void dense_block(const row_arguments<T, I, O>& p, std::int64_t row, std::int64_t rows,
+                              std::int64_t column, std::int64_t count, dense_place<T> place) {
   const hn::ScalableTag<T> d;
   constexpr std::int64_t most = 4 * static_cast<std::int64_t>(hn::MaxLanes(d));
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const int side_by_side = count <= lanes ? 4 : count <= 2 * lanes ? 2 : 1;
+  const dense_factors<T, I> factors{p.colind, p.values, p.x, p.x_row};
   T* const to = place.to;
   std::int64_t begin[4], end[4];
   for (std::int64_t i = 0; i < rows;) {
@@ -327,10 +337,11 @@ HWY_INLINE void dense_block(const row_arguments<T, I, O>& p, std::int64_t row, s
     place.to = to + i * place.row;
     if (longest > piece_entries) {
       T sums[most], more[most];
-      dense_row(p, begin[0], std::min(begin[0] + piece_entries, end[0]), column, count,
+      dense_row(factors, begin[0], std::min(begin[0] + piece_entries, end[0]), column, count,
                 {T{1}, sums, 0, false});
       for (std::int64_t k = begin[0] + piece_entries; k < end[0]; k += piece_entries) {
-        dense_row(p, k, std::min(k + piece_entries, end[0]), column, count, {T{1}, more, 0, false});
+        dense_row(factors, k, std::min(k + piece_entries, end[0]), column, count,
+                  {T{1}, more, 0, false});
         for (std::int64_t j = 0; j < count; ++j) sums[j] += more[j];
       }
       for (std::int64_t j = 0; j < count; ++j) place.to[j] = place.factor * sums[j];
@@ -338,11 +349,11 @@ HWY_INLINE void dense_block(const row_arguments<T, I, O>& p, std::int64_t row, s
       continue;
     }
     if (taken == 4)
-      dense_columns<4, 1>(d, p, begin, end, column, count, place);
+      dense_columns<4, 1>(factors, begin, end, column, count, place);
     else if (taken == 2)
-      dense_columns<2, 2>(d, p, begin, end, column, count, place);
+      dense_columns<2, 2>(factors, begin, end, column, count, place);
     else
-      dense_row(p, begin[0], end[0], column, count, place);
+      dense_row(factors, begin[0], end[0], column, count, place);
     i += taken;
   }
 }
