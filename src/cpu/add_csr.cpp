@@ -304,6 +304,6 @@ LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
   template csr<T, I, std::int64_t> add_csr(const host_context&, T,                                 \
                                            csr_view<const T, I, std::int32_t>, T,                  \
                                            csr_view<const T, I, std::int32_t>);
-LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE_WIDE)
+LACUNA_FOR_EACH_NARROW_PAIR(LACUNA_INSTANTIATE_WIDE)
 
 } // namespace lacuna::detail::cpu

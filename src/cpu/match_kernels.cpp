@@ -6,10 +6,21 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 
 #include <hwy/highway.h>
 
 #include "cpu/match_kernels.hpp"
+#include <lacuna/core/types.hpp>
+
+#ifndef LACUNA_MATCH_KERNELS_ONCE
+#define LACUNA_MATCH_KERNELS_ONCE
+namespace lacuna::detail::cpu {
+#define LACUNA_SLOT(I, O) std::tuple<match_kernels<I, O>>{},
+using match_kernel_table =
+    decltype(std::tuple_cat(LACUNA_FOR_EACH_INDEX(LACUNA_SLOT) std::tuple<>{}));
+} // namespace lacuna::detail::cpu
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace lacuna::detail::cpu::HWY_NAMESPACE {
@@ -54,36 +65,26 @@ std::int64_t count(const O* a_rowptr, const I* a_col, std::int64_t a_entries, co
   return matches + static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(d, of_lane)));
 }
 
-match_kernels<std::int32_t, std::int32_t> i32_o32() { return {count<std::int32_t, std::int32_t>}; }
-match_kernels<std::int32_t, std::int64_t> i32_o64() { return {count<std::int32_t, std::int64_t>}; }
-match_kernels<std::int64_t, std::int32_t> i64_o32() { return {count<std::int64_t, std::int32_t>}; }
-match_kernels<std::int64_t, std::int64_t> i64_o64() { return {count<std::int64_t, std::int64_t>}; }
+match_kernel_table make_match_kernels() {
+  match_kernel_table table;
+#define LACUNA_FILL(I, O) std::get<match_kernels<I, O>>(table) = {count<I, O>};
+  LACUNA_FOR_EACH_INDEX(LACUNA_FILL)
+  return table;
+}
 
 } // namespace lacuna::detail::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace lacuna::detail::cpu {
-HWY_EXPORT(i32_o32);
-HWY_EXPORT(i32_o64);
-HWY_EXPORT(i64_o32);
-HWY_EXPORT(i64_o64);
+HWY_EXPORT(make_match_kernels);
 
-template <> const match_kernels<std::int32_t, std::int32_t>& best_match_kernels() {
-  static const auto best = HWY_DYNAMIC_DISPATCH(i32_o32)();
-  return best;
+template <class I, class O> const match_kernels<I, O>& best_match_kernels() {
+  static const match_kernel_table table = HWY_DYNAMIC_DISPATCH(make_match_kernels)();
+  return std::get<match_kernels<I, O>>(table);
 }
-template <> const match_kernels<std::int32_t, std::int64_t>& best_match_kernels() {
-  static const auto best = HWY_DYNAMIC_DISPATCH(i32_o64)();
-  return best;
-}
-template <> const match_kernels<std::int64_t, std::int32_t>& best_match_kernels() {
-  static const auto best = HWY_DYNAMIC_DISPATCH(i64_o32)();
-  return best;
-}
-template <> const match_kernels<std::int64_t, std::int64_t>& best_match_kernels() {
-  static const auto best = HWY_DYNAMIC_DISPATCH(i64_o64)();
-  return best;
-}
+#define LACUNA_INSTANTIATE(I, O) template const match_kernels<I, O>& best_match_kernels<I, O>();
+LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE)
+
 } // namespace lacuna::detail::cpu
 #endif

@@ -9,14 +9,16 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <type_traits>
 
 #include <hwy/highway.h>
 
 #include "cpu/merge_kernels.hpp"
+#include <lacuna/core/types.hpp>
 
-#ifndef LACUNA_MERGE_KERNELS
-#define LACUNA_MERGE_KERNELS
+#ifndef LACUNA_MERGE_KERNELS_ONCE
+#define LACUNA_MERGE_KERNELS_ONCE
 namespace lacuna::detail::cpu {
 /// places[mask][lane]: which of the entries that go to the lanes set in `mask`, one after the
 /// other, goes to this lane; 0 where the mask is not set.
@@ -35,6 +37,9 @@ inline constexpr auto set_lanes = [] {
       if ((mask >> lane & 1U) != 0) result[mask][next++] = static_cast<std::uint8_t>(lane);
   return result;
 }();
+#define LACUNA_SLOT(T, I, O) std::tuple<merge_kernels<T, I, O>>{},
+using merge_kernel_table =
+    decltype(std::tuple_cat(LACUNA_FOR_EACH_TYPE(LACUNA_SLOT) std::tuple<>{}));
 } // namespace lacuna::detail::cpu
 #endif
 
@@ -226,43 +231,29 @@ std::int64_t merged(merge_rule rule, const factor<T, I, O>& a_is, const factor<T
   return row - first;
 }
 
+merge_kernel_table make_merge_kernels() {
+  merge_kernel_table table;
+#define LACUNA_FILL(T, I, O)                                                                       \
+  std::get<merge_kernels<T, I, O>>(table) = {merged<true, T, I, O>, merged<false, T, I, O>};
+  LACUNA_FOR_EACH_TYPE(LACUNA_FILL)
+  return table;
+}
+
 } // namespace
-
-// clang-format off
-#define LACUNA_KERNELS(name, T, I, O) \
-  merge_kernels<T, I, O> name() { return {merged<true, T, I, O>, merged<false, T, I, O>}; }
-LACUNA_KERNELS(merge_float_i32_o32, float, std::int32_t, std::int32_t)
-LACUNA_KERNELS(merge_float_i32_o64, float, std::int32_t, std::int64_t)
-LACUNA_KERNELS(merge_float_i64_o32, float, std::int64_t, std::int32_t)
-LACUNA_KERNELS(merge_float_i64_o64, float, std::int64_t, std::int64_t)
-LACUNA_KERNELS(merge_double_i32_o32, double, std::int32_t, std::int32_t)
-LACUNA_KERNELS(merge_double_i32_o64, double, std::int32_t, std::int64_t)
-LACUNA_KERNELS(merge_double_i64_o32, double, std::int64_t, std::int32_t)
-LACUNA_KERNELS(merge_double_i64_o64, double, std::int64_t, std::int64_t)
-#undef LACUNA_KERNELS
-// clang-format on
-
 } // namespace lacuna::detail::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace lacuna::detail::cpu {
-// clang-format off
-#define LACUNA_KERNELS(name, T, I, O) \
-  HWY_EXPORT(name); \
-  template <> const merge_kernels<T, I, O>& best_merge_kernels() { \
-    static const auto best = HWY_DYNAMIC_DISPATCH(name)(); \
-    return best; \
-  }
-LACUNA_KERNELS(merge_float_i32_o32, float, std::int32_t, std::int32_t)
-LACUNA_KERNELS(merge_float_i32_o64, float, std::int32_t, std::int64_t)
-LACUNA_KERNELS(merge_float_i64_o32, float, std::int64_t, std::int32_t)
-LACUNA_KERNELS(merge_float_i64_o64, float, std::int64_t, std::int64_t)
-LACUNA_KERNELS(merge_double_i32_o32, double, std::int32_t, std::int32_t)
-LACUNA_KERNELS(merge_double_i32_o64, double, std::int32_t, std::int64_t)
-LACUNA_KERNELS(merge_double_i64_o32, double, std::int64_t, std::int32_t)
-LACUNA_KERNELS(merge_double_i64_o64, double, std::int64_t, std::int64_t)
-#undef LACUNA_KERNELS
-// clang-format on
+HWY_EXPORT(make_merge_kernels);
+
+template <class T, class I, class O> const merge_kernels<T, I, O>& best_merge_kernels() {
+  static const merge_kernel_table table = HWY_DYNAMIC_DISPATCH(make_merge_kernels)();
+  return std::get<merge_kernels<T, I, O>>(table);
+}
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template const merge_kernels<T, I, O>& best_merge_kernels<T, I, O>();
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
 } // namespace lacuna::detail::cpu
 #endif

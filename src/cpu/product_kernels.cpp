@@ -5,10 +5,21 @@
 #include <hwy/foreach_target.h> // must come before highway.h
 
 #include <cstdint>
+#include <tuple>
 
 #include <hwy/highway.h>
 
 #include "cpu/product_kernels.hpp"
+#include <lacuna/core/types.hpp>
+
+#ifndef LACUNA_PRODUCT_KERNELS_ONCE
+#define LACUNA_PRODUCT_KERNELS_ONCE
+namespace lacuna::detail::cpu {
+#define LACUNA_SLOT(T, I, O) std::tuple<product_kernels<T, I, O>>{},
+using product_kernel_table =
+    decltype(std::tuple_cat(LACUNA_FOR_EACH_TYPE(LACUNA_SLOT) std::tuple<>{}));
+} // namespace lacuna::detail::cpu
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace lacuna::detail::cpu::HWY_NAMESPACE {
@@ -87,41 +98,28 @@ std::int64_t rows(const factor<T, I, O>& a, const factor<T, I, O>& b, std::int64
   return at;
 }
 
-// clang-format off
-#define LACUNA_KERNELS(name, T, I, O) \
-  product_kernels<T, I, O> name() { return {piece<T, I, O>, rows<T, I, O>}; }
-LACUNA_KERNELS(float_i32_o32, float, std::int32_t, std::int32_t)
-LACUNA_KERNELS(float_i32_o64, float, std::int32_t, std::int64_t)
-LACUNA_KERNELS(float_i64_o32, float, std::int64_t, std::int32_t)
-LACUNA_KERNELS(float_i64_o64, float, std::int64_t, std::int64_t)
-LACUNA_KERNELS(double_i32_o32, double, std::int32_t, std::int32_t)
-LACUNA_KERNELS(double_i32_o64, double, std::int32_t, std::int64_t)
-LACUNA_KERNELS(double_i64_o32, double, std::int64_t, std::int32_t)
-LACUNA_KERNELS(double_i64_o64, double, std::int64_t, std::int64_t)
-#undef LACUNA_KERNELS
-// clang-format on
+product_kernel_table make_product_kernels() {
+  product_kernel_table table;
+#define LACUNA_FILL(T, I, O)                                                                       \
+  std::get<product_kernels<T, I, O>>(table) = {piece<T, I, O>, rows<T, I, O>};
+  LACUNA_FOR_EACH_TYPE(LACUNA_FILL)
+  return table;
+}
 
 } // namespace lacuna::detail::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace lacuna::detail::cpu {
-// clang-format off
-#define LACUNA_KERNELS(name, T, I, O) \
-  HWY_EXPORT(name); \
-  template <> const product_kernels<T, I, O>& best_product_kernels() { \
-    static const auto best = HWY_DYNAMIC_DISPATCH(name)(); \
-    return best; \
-  }
-LACUNA_KERNELS(float_i32_o32, float, std::int32_t, std::int32_t)
-LACUNA_KERNELS(float_i32_o64, float, std::int32_t, std::int64_t)
-LACUNA_KERNELS(float_i64_o32, float, std::int64_t, std::int32_t)
-LACUNA_KERNELS(float_i64_o64, float, std::int64_t, std::int64_t)
-LACUNA_KERNELS(double_i32_o32, double, std::int32_t, std::int32_t)
-LACUNA_KERNELS(double_i32_o64, double, std::int32_t, std::int64_t)
-LACUNA_KERNELS(double_i64_o32, double, std::int64_t, std::int32_t)
-LACUNA_KERNELS(double_i64_o64, double, std::int64_t, std::int64_t)
-#undef LACUNA_KERNELS
-// clang-format on
+HWY_EXPORT(make_product_kernels);
+
+template <class T, class I, class O> const product_kernels<T, I, O>& best_product_kernels() {
+  static const product_kernel_table table = HWY_DYNAMIC_DISPATCH(make_product_kernels)();
+  return std::get<product_kernels<T, I, O>>(table);
+}
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template const product_kernels<T, I, O>& best_product_kernels<T, I, O>();
+LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
+
 } // namespace lacuna::detail::cpu
 #endif

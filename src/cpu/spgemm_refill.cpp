@@ -132,6 +132,6 @@ void refill_spgemm(const host_context& ctx, T alpha, csr_view<const T, I, O> a,
 #define LACUNA_INSTANTIATE_WIDE(T, I) LACUNA_INSTANTIATE_WIDTHS(T, I, std::int32_t, std::int64_t)
 #define LACUNA_INSTANTIATE(T, I, O) LACUNA_INSTANTIATE_WIDTHS(T, I, O, O)
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
-LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE_WIDE)
+LACUNA_FOR_EACH_NARROW_PAIR(LACUNA_INSTANTIATE_WIDE)
 
 } // namespace lacuna::detail::cpu

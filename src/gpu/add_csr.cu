@@ -254,6 +254,6 @@ LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
   template csr<T, I, std::int64_t, space::device> add_csr(                                         \
       const device_context&, T, csr_view<const T, I, std::int32_t, space::device>, T,              \
       csr_view<const T, I, std::int32_t, space::device>);
-LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE_WIDE)
+LACUNA_FOR_EACH_NARROW_PAIR(LACUNA_INSTANTIATE_WIDE)
 
 } // namespace lacuna::detail::gpu

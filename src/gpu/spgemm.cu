@@ -387,9 +387,7 @@ void refill_spgemm(const device_context& ctx, const detail::kept_analysis& kept,
       const device_context&, T, device_csr<T, I, O>, device_csr<T, I, O>, const spgemm_options&);  \
   LACUNA_INSTANTIATE_WIDTHS(T, I, O, std::int64_t)
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
-LACUNA_INSTANTIATE_WIDTHS(float, std::int32_t, std::int32_t, std::int32_t)
-LACUNA_INSTANTIATE_WIDTHS(float, std::int64_t, std::int32_t, std::int32_t)
-LACUNA_INSTANTIATE_WIDTHS(double, std::int32_t, std::int32_t, std::int32_t)
-LACUNA_INSTANTIATE_WIDTHS(double, std::int64_t, std::int32_t, std::int32_t)
+#define LACUNA_INSTANTIATE_NARROW(T, I) LACUNA_INSTANTIATE_WIDTHS(T, I, std::int32_t, std::int32_t)
+LACUNA_FOR_EACH_NARROW_PAIR(LACUNA_INSTANTIATE_NARROW)
 
 } // namespace lacuna::detail::gpu

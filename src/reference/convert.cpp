@@ -11,13 +11,21 @@ void append(triplets& t, std::int64_t row, std::int64_t col, double value) {
   t.col.push_back(col);
   t.value.push_back(value);
 }
+triplets with_room(index<std::int64_t> shape, std::size_t entries) {
+  triplets result{shape, {}, {}, {}};
+  result.row.reserve(entries);
+  result.col.reserve(entries);
+  result.value.reserve(entries);
+  return result;
+}
 
 /// The entries in the order in which `before` stably sorts their positions.
 template <class Before> triplets reordered(const triplets& a, Before before) {
   std::vector<std::size_t> order(a.value.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  if (std::is_sorted(order.begin(), order.end(), before)) return a;
   std::stable_sort(order.begin(), order.end(), before);
-  triplets result{a.shape, {}, {}, {}};
+  triplets result = with_room(a.shape, order.size());
   for (const auto k : order) append(result, a.row[k], a.col[k], a.value[k]);
   return result;
 }
@@ -25,7 +33,7 @@ template <class Before> triplets reordered(const triplets& a, Before before) {
 } // namespace
 
 template <class T, class I, class O> triplets entries(csr_view<const T, I, O> a) {
-  triplets result{{a.shape().row, a.shape().col}, {}, {}, {}};
+  triplets result = with_room({a.shape().row, a.shape().col}, static_cast<std::size_t>(a.size()));
   for (std::int64_t i = 0; i < a.shape().row; ++i)
     for (std::int64_t k = a.rowptr()[i]; k < a.rowptr()[i + 1]; ++k)
       append(result, i, a.colind()[k], a.values()[k]);
@@ -40,7 +48,7 @@ template <class T, class I, class O> triplets entries(csc_view<const T, I, O> a)
 }
 
 template <class T, class I, class O> triplets entries(coo_view<const T, I, O> a) {
-  triplets result{{a.shape().row, a.shape().col}, {}, {}, {}};
+  triplets result = with_room({a.shape().row, a.shape().col}, static_cast<std::size_t>(a.size()));
   for (std::int64_t k = 0; k < a.size(); ++k)
     append(result, a.rowind()[k], a.colind()[k], a.values()[k]);
   return result;
@@ -70,7 +78,7 @@ triplets transpose(const triplets& a) {
 
 triplets merge(const triplets& a, duplicates rule) {
   const auto s = sort(a);
-  triplets result{a.shape, {}, {}, {}};
+  triplets result = with_room(a.shape, s.value.size());
   for (std::size_t k = 0; k < s.value.size(); ++k) {
     if (k == 0 || s.row[k] != s.row[k - 1] || s.col[k] != s.col[k - 1])
       append(result, s.row[k], s.col[k], s.value[k]);

@@ -10,10 +10,7 @@ endforeach()
 file(REMOVE_RECURSE ${WORK}/examples)
 run(${CMAKE_COMMAND} -S ${examples} -B ${WORK}/examples -G ${GENERATOR} -D CMAKE_PREFIX_PATH=${PREFIX}
     -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_BUILD_TYPE=${CONFIG} -D CMAKE_CXX_FLAGS=${flags})
-run(${CMAKE_COMMAND} --build ${WORK}/examples)
+# All of them are compiled and run in Lacuna's own build; two are enough to see that they can be outside it.
+run(${CMAKE_COMMAND} --build ${WORK}/examples --target example-poisson example-heat)
 run(${WORK}/examples/example-poisson)
-run(${WORK}/examples/example-streaming_pagerank)
-run(${WORK}/examples/example-flow_analysis)
-foreach(system heat cantilever circuit graph_laplacian)
-  run(${WORK}/examples/example-${system})
-endforeach()
+run(${WORK}/examples/example-heat)
