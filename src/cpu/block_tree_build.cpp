@@ -15,7 +15,10 @@
 
 namespace lacuna::detail {
 
-int tree_bits(int block) {
+int tree_bits(int block, std::int64_t rows, std::int64_t cols) {
+  if (std::max(rows, cols) > std::int64_t{1} << 62)
+    throw unsupported(
+        fmt::format("to_block_tree: {} x {} is more than 2^62 rows or columns", rows, cols));
   for (int bits = 4; bits <= 8; ++bits)
     if (block == 1 << bits) return bits;
   throw bad_input(

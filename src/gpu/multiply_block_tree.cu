@@ -10,6 +10,7 @@
 // Memory-bound: the leaves' bytes once, 24 per leaf of lists, x and y about once.
 #include "gpu/block_tree.cuh"
 #include "gpu/parts/cuda.cuh"
+#include <lacuna/op/block_tree_ops.hpp>
 
 namespace lacuna::detail::gpu {
 namespace {
@@ -317,6 +318,68 @@ void launch_tasks(const device_context& ctx, const tree_multiply<T, I>& p, std::
   check_launch("multiply_wide_kernel");
 }
 
+/// What one product of a tree in one direction needs, allocated before anything is written.
+template <class T, class I> class tree_product {
+public:
+  tree_product(const device_context& ctx, const tree_arrays<const T, I, space::device>& a,
+               bool transposed, std::int64_t lines, std::int64_t columns)
+      : ctx_(ctx), a_(a), transposed_(transposed),
+        room_(static_cast<std::int64_t>(ctx.properties().shared_bytes_per_block / sizeof(T))) {
+    if (columns > 0x7fffffff) throw unsupported("multiply: the dense matrix has too many columns");
+    const tree_sums need = sums();
+    const bool in_l2 = need.widest > max(room_, std::int64_t{narrow_lines});
+    waiting_ = array<T, space::device>(ctx, checked_mul(need.slots, columns));
+    wide_ = array<T, space::device>(ctx, in_l2 ? checked_mul(lines, columns) : 0);
+  }
+
+  void run(T alpha, dense_view<const T, space::device> x, T beta,
+           dense_view<const T, space::device> z, dense_view<T, space::device> y) {
+    const std::int64_t lines = y.shape().row, columns = y.shape().col;
+    if (lines == 0 || columns == 0) return;
+    const auto tasks = transposed_ ? a_.column_tasks : a_.row_tasks;
+    const tree_multiply<T, I> p{a_,
+                                tasks.data(),
+                                tasks.size() - 1,
+                                x.data(),
+                                z.data(),
+                                y.data(),
+                                alpha,
+                                beta,
+                                x.row_stride(),
+                                x.col_stride(),
+                                z.row_stride(),
+                                z.col_stride(),
+                                y.row_stride(),
+                                y.col_stride(),
+                                lines,
+                                sums().slots,
+                                static_cast<unsigned>(columns),
+                                waiting_.data(),
+                                wide_.data()};
+    if (p.task_count == 0) {
+      for_each(ctx_, lines * columns, "multiply: block_tree, empty",
+               [p] __device__(std::int64_t i) {
+                 p.write(i / p.vectors, static_cast<unsigned>(i % p.vectors), T{0});
+               });
+      return;
+    }
+    if (transposed_)
+      launch_tasks<true>(ctx_, p, sums().widest, room_);
+    else
+      launch_tasks<false>(ctx_, p, sums().widest, room_);
+    if (sums().slots > 0) join_shared_tasks(ctx_, p);
+  }
+
+private:
+  [[nodiscard]] tree_sums sums() const { return transposed_ ? a_.column_sums : a_.row_sums; }
+
+  const device_context& ctx_;
+  const tree_arrays<const T, I, space::device>& a_;
+  bool transposed_;
+  std::int64_t room_; // elements of shared memory
+  array<T, space::device> waiting_, wide_;
+};
+
 } // namespace
 
 template <class T, class I>
@@ -325,51 +388,29 @@ void multiply_tree(const device_context& ctx, T alpha,
                    dense_view<const T, space::device> x, T beta,
                    dense_view<const T, space::device> z, dense_view<T, space::device> y) {
   const device_guard guard(ctx.device());
-  const std::int64_t lines = y.shape().row, columns = y.shape().col;
-  if (lines == 0 || columns == 0) return;
-  const auto tasks = transposed ? a.column_tasks : a.row_tasks;
-  const tree_sums need = transposed ? a.column_sums : a.row_sums;
-  const auto room = static_cast<std::int64_t>(ctx.properties().shared_bytes_per_block / sizeof(T));
-  const bool in_l2 = need.widest > max(room, std::int64_t{narrow_lines});
-  const array<T, space::device> waiting(ctx, checked_mul(need.slots, columns));
-  const array<T, space::device> wide(ctx, in_l2 ? checked_mul(lines, columns) : 0);
-  tree_multiply<T, I> p{a,
-                        tasks.data(),
-                        tasks.size() - 1,
-                        x.data(),
-                        z.data(),
-                        y.data(),
-                        alpha,
-                        beta,
-                        x.row_stride(),
-                        x.col_stride(),
-                        z.row_stride(),
-                        z.col_stride(),
-                        y.row_stride(),
-                        y.col_stride(),
-                        lines,
-                        need.slots,
-                        static_cast<unsigned>(columns),
-                        const_cast<T*>(waiting.data()),
-                        const_cast<T*>(wide.data())};
-  if (p.task_count == 0) {
-    for_each(ctx, lines * columns, "multiply: block_tree, empty", [p] __device__(std::int64_t i) {
-      p.write(i / p.vectors, static_cast<unsigned>(i % p.vectors), T{0});
-    });
-    return;
-  }
-  if (transposed)
-    launch_tasks<true>(ctx, p, need.widest, room);
-  else
-    launch_tasks<false>(ctx, p, need.widest, room);
-  if (need.slots > 0) join_shared_tasks(ctx, p);
+  tree_product<T, I>(ctx, a, transposed, y.shape().row, y.shape().col).run(alpha, x, beta, z, y);
+}
+
+template <class T, class I>
+void multiply_tree_both(const device_context& ctx, T alpha,
+                        const tree_arrays<const T, I, space::device>& a,
+                        vector_view<const T, space::device> x, vector_view<T, space::device> y,
+                        vector_view<const T, space::device> w, vector_view<T, space::device> z) {
+  const device_guard guard(ctx.device());
+  tree_product<T, I> plain(ctx, a, false, y.size(), 1), across(ctx, a, true, z.size(), 1);
+  plain.run(alpha, as_columns(x), T{0}, as_columns(x), as_columns(y));
+  across.run(alpha, as_columns(w), T{0}, as_columns(w), as_columns(z));
 }
 
 #define LACUNA_INSTANTIATE(T, I)                                                                   \
   template void multiply_tree<T, I>(                                                               \
       const device_context&, T, const tree_arrays<const T, I, space::device>&, bool,               \
       dense_view<const T, space::device>, T, dense_view<const T, space::device>,                   \
-      dense_view<T, space::device>);
+      dense_view<T, space::device>);                                                               \
+  template void multiply_tree_both<T, I>(                                                          \
+      const device_context&, T, const tree_arrays<const T, I, space::device>&,                     \
+      vector_view<const T, space::device>, vector_view<T, space::device>,                          \
+      vector_view<const T, space::device>, vector_view<T, space::device>);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-template <class Key> struct begins_entry {
+template <class Key> struct starts_run {
   const Key* keys;
   __device__ bool operator()(std::uint32_t i) const { return i == 0 || keys[i] != keys[i - 1]; }
 };
@@ -271,10 +271,10 @@ void expansion<T, I, O>::sum_products(std::int64_t last, std::int64_t rows) {
                     bits < 63 ? std::int64_t{1} << bits : std::numeric_limits<std::int64_t>::max());
     heads = array<std::uint32_t, space::device>(ctx_, count);
     array<std::int64_t, space::device> selected(ctx_, 1);
-    run_cub(ctx_, "begins_entry", [&](void* scratch, std::size_t& bytes) {
+    run_cub(ctx_, "starts_run", [&](void* scratch, std::size_t& bytes) {
       return cub::DeviceSelect::If(scratch, bytes, thrust::make_counting_iterator(std::uint32_t{0}),
                                    heads.data(), selected.data(), count,
-                                   begins_entry<Key>{std::as_const(sorted.keys).data()},
+                                   starts_run<Key>{std::as_const(sorted.keys).data()},
                                    ctx_.stream());
     });
     read_back(ctx_, &entries, selected.data(), 1);

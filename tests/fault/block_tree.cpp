@@ -129,6 +129,10 @@ TEST(FaultBlockTree, FailsCleanlyOnADevice) {
     array<double, space::device> y(ctx, 300);
     multiply(ctx, transposed(t), x, y);
   });
+  survives("both products", 1, [&](device_tree& t) {
+    array<double, space::device> y(ctx, 300), z(ctx, 300);
+    multiply_both(ctx, t, x, y, x, z);
+  });
   survives("sum", 60, [&](device_tree& t) { (void)add(ctx, t, transposed(t)); });
   survives("new values, shared", 5, [&](device_tree& t) {
     device_tree copy = t;

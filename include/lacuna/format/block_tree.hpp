@@ -243,7 +243,8 @@ template <class T, class I> struct tree_source {
   [[nodiscard]] bool in_order() const { return from.narrow == nullptr && from.wide == nullptr; }
   T value(std::int64_t k) const { return values[in_order() ? k : from[k]]; }
 };
-LACUNA_EXPORT int tree_bits(int block); ///< throws bad_input
+/// Of a matrix of this shape. Throws bad_input, and unsupported beyond 2^62 rows or columns.
+LACUNA_EXPORT int tree_bits(int block, std::int64_t rows, std::int64_t cols);
 } // namespace detail
 
 namespace detail::cpu {
@@ -341,7 +342,7 @@ private:
 
 /// From a csr, csc or coo matrix. Reads the columns some three times and values once; scratch: an
 /// index per entry, and a copy of a matrix that is not sorted and unique. On a device it waits.
-/// Throws bad_input if d is none of the five.
+/// Throws bad_input if d is none of the five, unsupported beyond 2^62 rows or columns.
 template <space S, class A>
 auto to_block_tree(const context<S>& ctx, const A& a, const block_tree_options& options = {}) {
   const auto view = detail::const_view(a);
@@ -350,7 +351,7 @@ auto to_block_tree(const context<S>& ctx, const A& a, const block_tree_options& 
   using I = typename V::index_type;
   using O = typename V::offset_type;
   detail::require_same_space<S, V>();
-  const int bits = detail::tree_bits(options.block);
+  const int bits = detail::tree_bits(options.block, view.shape().row, view.shape().col);
   if constexpr (std::is_same_v<V, csr_view<const T, I, O, S>>) {
     const detail::ascending_rows<T, I, O, S> rows(ctx, view);
     return block_tree<T, I, O, S>(

@@ -93,6 +93,13 @@ LACUNA_GPU_EXPORT void
 update_in_tree(const device_context& ctx, vector_view<const I, space::device> rows,
                vector_view<const I, space::device> cols, vector_view<const T, space::device> values,
                bool transposed, T scale, bool adds, tree_arrays<T, I, space::device> to);
+/// Two products one after the other, queued.
+template <class T, class I>
+LACUNA_GPU_EXPORT void
+multiply_tree_both(const device_context& ctx, T alpha,
+                   const tree_arrays<const T, I, space::device>& a,
+                   vector_view<const T, space::device> x, vector_view<T, space::device> y,
+                   vector_view<const T, space::device> w, vector_view<T, space::device> z);
 } // namespace detail::gpu
 
 namespace detail {
@@ -221,13 +228,15 @@ void update_entries(const context<S>& ctx, block_tree<T, I, O, S>& t,
 
 /// y = A x and z = A^T w in one walk over the tree: each leaf is used for both while it is in a
 /// cache. Scratch: about twice z. Bits are the same for any number of threads. On a device two
-/// products one after the other, queued; where the second lacks scratch, y is written.
+/// products one after the other, queued.
 template <space S, class A, class X, class Y, class W, class Z>
   requires(detail::is_tree<A>)
 void multiply_both(const context<S>& ctx, const A& a, const X& x, Y&& y, const W& w, Z&& z) {
   const auto t = detail::tree_operand_of(a);
-  detail::require_same_space<S, std::remove_cvref_t<decltype(detail::operand(a).a)>>();
-  using T = std::remove_const_t<decltype(t.alpha)>;
+  using V = std::remove_cvref_t<decltype(detail::operand(a).a)>;
+  detail::require_same_space<S, V>();
+  using T = typename V::scalar_type;
+  using I = typename V::index_type;
   const vector_view<const T, S> x_view = detail::const_view(x), w_view = detail::const_view(w);
   const vector_view<T, S> y_view = detail::mutable_view(std::forward<Y>(y));
   const vector_view<T, S> z_view = detail::mutable_view(std::forward<Z>(z));
@@ -241,19 +250,15 @@ void multiply_both(const context<S>& ctx, const A& a, const X& x, Y&& y, const W
                                out.data(), out.size());
   detail::require_apart<T>("multiply_both", "y", y_view.data(), y_view.size(), "z", z_view.data(),
                            z_view.size());
-  if constexpr (S == space::host) {
-    // Transposed, the two change places.
-    detail::cpu::multiply_tree_both(ctx, t.alpha, t.a, t.transposed ? w_view : x_view,
-                                    t.transposed ? z_view : y_view, t.transposed ? x_view : w_view,
-                                    t.transposed ? y_view : z_view);
-  } else {
-    const auto product = [&](bool transposed, const auto& from, const auto& to) {
-      detail::gpu::multiply_tree(ctx, t.alpha, t.a, transposed, detail::as_columns(from), T{0},
-                                 detail::as_columns(from), detail::as_columns(to));
-    };
-    product(t.transposed, x_view, y_view);
-    product(!t.transposed, w_view, z_view);
-  }
+  const auto both = [] {
+    if constexpr (S == space::host)
+      return detail::cpu::multiply_tree_both<T, I>;
+    else
+      return detail::gpu::multiply_tree_both<T, I>;
+  }();
+  // Transposed, the two change places.
+  both(ctx, t.alpha, t.a, t.transposed ? w_view : x_view, t.transposed ? z_view : y_view,
+       t.transposed ? x_view : w_view, t.transposed ? y_view : z_view);
 }
 
 struct tree_compression {
