@@ -110,9 +110,29 @@ struct worker {
 };
 __thread worker* mine __attribute__((tls_model("initial-exec"))) = nullptr;
 
+/// Workers of threads that are gone, with their stacks, for those to come: a process may not have
+/// many mappings.
+std::mutex idle_lock;
+std::vector<worker*> idle_workers;
+struct gives_worker_back {
+  ~gives_worker_back() {
+    const std::lock_guard guard(idle_lock);
+    idle_workers.push_back(mine);
+    mine = nullptr;
+  }
+};
+
 worker& my_worker() {
   if (mine == nullptr) {
-    mine = new worker; // kept for good
+    {
+      const std::lock_guard guard(idle_lock);
+      if (!idle_workers.empty()) {
+        mine = idle_workers.back();
+        idle_workers.pop_back();
+      }
+    }
+    if (mine == nullptr) mine = new worker;
+    static thread_local const gives_worker_back at_its_end;
     report_faults(mine->signal_stack);
   }
   return *mine;
