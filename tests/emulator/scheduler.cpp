@@ -1,5 +1,5 @@
 // Threads of a device as fibers: each runs until it waits, block by block.
-#include "emulator.hpp"
+#include "fibers.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,9 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <random>
 #include <sched.h>
-#include <sys/mman.h>
 #include <thread>
 
 namespace emu {
@@ -19,127 +17,6 @@ __thread fiber* self = nullptr;
 const launch* volatile running = nullptr;
 
 namespace {
-/// Goes on where `to` was left; `*save` is where to go on here. Registers that a call keeps are
-/// kept.
-extern "C" void emu_switch(void** save, void* to);
-asm(R"(
-.text
-.globl emu_switch
-.hidden emu_switch
-.type emu_switch,@function
-emu_switch:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-.size emu_switch,.-emu_switch
-)");
-
-struct warp_state {
-  unsigned live = 0;
-  warp_group* current = nullptr; // the open group, where there is one
-  std::vector<warp_group*> open; // not complete
-  std::vector<std::unique_ptr<warp_group>> all;
-  std::vector<warp_group*> free;
-};
-
-struct worker;
-/// A block and what its threads have in common.
-struct full_block : block_state {
-  const launch* what = nullptr;
-  worker* runs = nullptr;
-  int threads = 0, live = 0, next = 0, arrived = 0;
-  int acc_or = 0, acc_and = 1, acc_count = 0;
-  int result_or[2]{}, result_and[2]{}, result_count[2]{};
-  unsigned generation = 0;
-  std::vector<fiber> fibers;
-  std::vector<fiber*> waiting;
-  std::vector<warp_state> warps;
-  std::vector<void*> slot_table;
-  struct piece {
-    int id;
-    char* at;
-    std::size_t bytes;
-  };
-  std::vector<piece> pieces;
-  std::unique_ptr<char[]> arena;
-  std::size_t arena_used = 0;
-  std::vector<char> dynamic_room;
-  std::vector<int> start_order;
-  std::uint64_t serial = 0; // of the launch that fibers are prepared for
-};
-constexpr std::size_t arena_bytes = 1 << 20;
-
-/// A thread of the system that runs blocks; `home` is its own stack.
-struct worker {
-  void* home = nullptr;
-  std::vector<char*> stacks;
-  std::vector<fiber*> ready, yielded;
-  std::size_t ready_at = 0;
-  int live = 0;
-  std::vector<std::unique_ptr<full_block>> blocks;
-  std::mt19937 random{options().seed};
-  std::vector<char> signal_stack;
-  char* take_stack() {
-    if (stacks.empty()) {
-      constexpr int many = 64;
-      const std::size_t step = options().stack_bytes + page_bytes;
-      char* p = static_cast<char*>(mmap(nullptr, step * many, PROT_READ | PROT_WRITE,
-                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-      if (p == MAP_FAILED) std::abort();
-      for (int i = 0; i < many; ++i) {
-        mprotect(p + i * step, page_bytes, PROT_NONE);
-        stacks.push_back(p + i * step + page_bytes);
-      }
-    }
-    char* s = stacks.back();
-    stacks.pop_back();
-    return s;
-  }
-};
-__thread worker* mine __attribute__((tls_model("initial-exec"))) = nullptr;
-
-/// Workers of threads that are gone, with their stacks, for those to come: a process may not have
-/// many mappings.
-std::mutex idle_lock;
-std::vector<worker*> idle_workers;
-struct gives_worker_back {
-  ~gives_worker_back() {
-    const std::lock_guard guard(idle_lock);
-    idle_workers.push_back(mine);
-    mine = nullptr;
-  }
-};
-
-worker& my_worker() {
-  if (mine == nullptr) {
-    {
-      const std::lock_guard guard(idle_lock);
-      if (!idle_workers.empty()) {
-        mine = idle_workers.back();
-        idle_workers.pop_back();
-      }
-    }
-    if (mine == nullptr) mine = new worker;
-    static thread_local const gives_worker_back at_its_end;
-    report_faults(mine->signal_stack);
-  }
-  return *mine;
-}
-
-full_block& block_of(fiber* f) { return *static_cast<full_block*>(f->block); }
-
 void make_ready(worker& w, fiber* f) {
   f->state = fiber_state::runnable;
   w.ready.push_back(f);
@@ -159,7 +36,7 @@ fiber* next_ready(worker& w) {
 /// Others run; for one that has ended the scheduler must, as its stack goes.
 void to_scheduler() {
   fiber* f = self;
-  worker& w = *mine;
+  worker& w = my_worker();
   if (f->state != fiber_state::ended && w.ready_at < w.ready.size()) {
     self = next_ready(w);
     if (self != f) emu_switch(&f->sp, self->sp);
@@ -618,7 +495,7 @@ void release(warp_group* g) { block_of(self).warps[self->warp].free.push_back(g)
 
 void yield_now() {
   if (self == nullptr) return;
-  mine->yielded.push_back(self);
+  my_worker().yielded.push_back(self);
   to_scheduler();
 }
 
