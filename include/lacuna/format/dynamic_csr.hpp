@@ -136,6 +136,7 @@ public:
 };
 
 namespace detail {
+template <class T, class I, class O, space S> struct dynamic_storage;
 template <class T, class I, class O, space S> struct dynamic_access;
 template <class T, class I, class O, space S> struct row_replacement;
 
@@ -301,6 +302,7 @@ public:
   }
 
 private:
+  template <class, class, class, space> friend struct detail::dynamic_storage;
   template <class, class, class, space> friend struct detail::dynamic_access;
   template <class, class, class, space> friend struct detail::row_replacement;
   dynamic_csr_snapshot<T, I, O, S> current() const {
