@@ -1,6 +1,7 @@
 // lacuna solve A: A x = b, how the residual fell and how long it took.
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <memory>
 #include <optional>
@@ -144,6 +145,12 @@ petsc::mpi_solve_function* load_mpi_solve() {
   return reinterpret_cast<petsc::mpi_solve_function*>(found);
 }
 
+/// OMP_NUM_THREADS, if set, else 1: there is a rank on every core as a rule.
+int threads_of_rank(int asked) {
+  if (asked > 0) return asked;
+  return std::getenv("OMP_NUM_THREADS") == nullptr ? 1 : host_context().threads();
+}
+
 /// Every rank; the first one prints.
 int run_on_ranks(const options& o, const solve_settings& s) {
   if (s.matrix == "-" || s.b == "-")
@@ -151,9 +158,10 @@ int run_on_ranks(const options& o, const solve_settings& s) {
   if (o.values != precision::f64) throw CLI::ValidationError("--mpi", "needs --precision f64");
   if (s.order != "none") throw CLI::ValidationError("--mpi", "needs --order none");
   (void)host_only(o);
-  petsc::mpi_solve_request request{s.matrix,         s.b,      s.x,       s.method,
-                                   s.preconditioner, s.stop,   s.restart, o.threads,
-                                   o.seed,           s.verify, s.read};
+  petsc::mpi_solve_request request{
+      s.matrix,         s.b,      s.x,       s.method,
+      s.preconditioner, s.stop,   s.restart, threads_of_rank(o.threads),
+      o.seed,           s.verify, s.read};
   petsc::mpi_solve_outcome outcome;
   auto* const solve_with_mpi = load_mpi_solve();
   try {

@@ -60,6 +60,18 @@ TEST_F(MpiSolve, IsWhatOneProcessDoes) {
   }
 }
 
+TEST_F(MpiSolve, ThreadsOfARank) {
+  const std::string words = solve_mpi + "gen:poisson2d:n=5 ";
+  for (const auto& [command, said] :
+       {std::pair{"env -u OMP_NUM_THREADS " + words, "2 ranks of 1 thread,"},
+        {"env OMP_NUM_THREADS=2 " + words, "2 ranks of 2 threads,"},
+        {"env OMP_NUM_THREADS=2 " + words + "--threads 3", "2 ranks of 3 threads,"}}) {
+    const job_outcome job = run(2, command);
+    EXPECT_EQ(job.code, 0) << job.output;
+    EXPECT_NE(job.output.find(said), std::string::npos) << job.output;
+  }
+}
+
 TEST_F(MpiSolve, MoreRanksThanRows) {
   put("a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n% two rows\n\n2 2 3\n1 1 2\n"
                "2 1 -1\n\n2 2 2");
