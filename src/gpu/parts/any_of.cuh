@@ -1,7 +1,7 @@
 #pragma once
 
 #include "gpu/parts/cuda.cuh"
-#include <lacuna/core/array.hpp>
+#include "gpu/parts/launch_scratch.cuh"
 
 namespace lacuna::detail::gpu {
 
@@ -13,14 +13,15 @@ template <class F> struct set_flag_if {
   }
 };
 
-/// Whether holds(i) for some i in [0, n). Waits.
+/// Whether holds(i) for some i in [0, n). Waits; allocates nothing.
 template <class F>
 bool any_of(const device_context& ctx, std::int64_t n, const char* what, F holds) {
-  array<int, space::device> flag(ctx, 1);
-  check(cudaMemsetAsync(flag.data(), 0, sizeof(int), ctx.stream()), what);
-  for_each(ctx, n, what, set_flag_if<F>{holds, flag.data()});
+  const launch_scratch<int> scratch(ctx, 1);
+  int* const flag = scratch.sums();
+  check(cudaMemsetAsync(flag, 0, sizeof(int), ctx.stream()), what);
+  for_each(ctx, n, what, set_flag_if<F>{holds, flag});
   int result = 0;
-  read_back(ctx, &result, flag.data(), 1);
+  read_back(ctx, &result, flag, 1);
   return result != 0;
 }
 
