@@ -1,6 +1,10 @@
 // Internal: y = alpha A^T x + beta z on the host without a transposed copy, for any matrix that is
 // stored by rows: each thread scatters its rows into sums of its own, which are added up in the
-// order of the threads. Where beta is 0 the first thread's are y itself.
+// order of the threads.
+//
+// Where beta is 0, y's elements are sums too: each thread's own range of them, where its rows
+// mostly have their columns, as a band's do; a row that leaves it goes to sums beside y. Where rows
+// have no such range all of y is the first thread's.
 //
 // A thread's sums cover all columns. Where that is more than the multiplication itself costs, rows
 // are looked at first, and sums cover a window, the columns between the first and the last one that
@@ -27,9 +31,10 @@ struct column_range {
 /// The share of a thread: its rows, and the sums that it has room for.
 struct column_window {
   std::int64_t first_row = 0, last_row = 0;
-  column_range room;
-  column_range reached;   // those that rows came near: zeroed, and added to
-  std::int64_t place = 0; // where its sums begin among all windows' sums
+  column_range room;                  // of its sums beside y
+  column_range in_y;                  // of room: columns whose sums are y's elements
+  column_range before_y, y, behind_y; // those that rows came near: zeroed, and added to
+  std::int64_t place = 0;             // where its sums begin among all windows' sums
 };
 
 /// Columns that rows of the window touch; all of them if the rows are not sorted.
@@ -61,6 +66,7 @@ std::vector<column_window> make_windows(const host_context& ctx, const Rows& a) 
     });
     std::int64_t total = 0;
     for (column_window& w : windows) {
+      w.in_y = {w.room.first, w.room.first};
       w.place = total;
       total += w.room.last - w.room.first;
     }
@@ -68,52 +74,121 @@ std::vector<column_window> make_windows(const host_context& ctx, const Rows& a) 
   }
 }
 
-/// Scatters the rows of a window into sums, which begin with the window's first column; returns
-/// the columns it came near.
-template <class T, class Rows>
-column_range scatter_rows(const Rows& a, const column_window& w, vector_view<const T> x, T* sums) {
-  constexpr std::int64_t near = 512; // columns zeroed at once: 4 KiB of doubles
-  T* const of_column = sums - w.room.first;
-  column_range reached = a.sorted ? column_range{} : w.room;
-  const auto reach = [&](std::int64_t first, std::int64_t last) {
-    first = std::max(first / near * near, w.room.first);
-    last = std::min(last / near * near + near, w.room.last);
+/// Gives each window a range of y, the columns from the middle of its first row to the middle of
+/// the next window's, if most rows of a sample lie in them; else all of y to the first window.
+template <class Rows> void share_y(const Rows& a, std::vector<column_window>& windows) {
+  windows.front().in_y = windows.front().room;
+  if (!a.sorted || windows.size() == 1) return;
+  std::vector<std::int64_t> begins(windows.size() + 1, 0);
+  begins.back() = a.columns();
+  for (std::size_t i = 1; i < windows.size(); ++i) {
+    std::int64_t middle = begins[i - 1];
+    const std::int64_t row = windows[i].first_row;
+    a.for_each_segment(row, std::min(row + 1, a.rows()),
+                       [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+                         if (begin < end) middle = a.colind[begin + (end - begin) / 2];
+                       });
+    begins[i] = std::max(begins[i - 1], middle);
+  }
+  constexpr int sampled = 32; // rows of a window
+  std::int64_t inside = 0, seen = 0;
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    for (int k = 0; k < sampled; ++k) {
+      const column_window& w = windows[i];
+      if (w.first_row == w.last_row) continue;
+      const std::int64_t row = w.first_row + (w.last_row - w.first_row) * k / sampled;
+      a.for_each_segment(row, row + 1, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+        if (begin == end) return;
+        ++seen;
+        inside += a.colind[begin] >= begins[i] && a.colind[end - 1] < begins[i + 1];
+      });
+    }
+  if (4 * inside < 3 * seen) return;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const column_range& room = windows[i].room;
+    const std::int64_t first = std::clamp(begins[i], room.first, room.last);
+    windows[i].in_y = {first, std::clamp(begins[i + 1], first, room.last)};
+  }
+}
+
+/// Sums of some columns, zeroed when rows first come near them.
+template <class T> struct column_sums {
+  T* of_column; // where column 0's would be
+  column_range room, reached;
+
+  void reach(std::int64_t first, std::int64_t last) {
+    constexpr std::int64_t near = 512; // columns zeroed at once: 4 KiB of doubles
+    first = std::max(first / near * near, room.first);
+    last = std::min(last / near * near + near, room.last);
     if (reached.first == reached.last) reached = {first, first};
     if (first < reached.first) std::fill(of_column + first, of_column + reached.first, T{0});
     if (last > reached.last) std::fill(of_column + reached.last, of_column + last, T{0});
     reached = {std::min(first, reached.first), std::max(last, reached.last)};
-  };
-  std::fill(of_column + reached.first, of_column + reached.last, T{0});
+  }
+  void reach_all() {
+    std::fill(of_column + room.first, of_column + room.last, T{0});
+    reached = room;
+  }
+};
+
+/// Scatters the rows of a window into y and into sums, which begin with the window's first column;
+/// notes the columns it came near.
+template <class T, class Rows>
+void scatter_rows(const Rows& a, column_window& w, vector_view<const T> x, T* sums, T* y) {
+  T* const beside = sums - w.room.first;
+  column_sums<T> before{beside, {w.room.first, w.in_y.first}, {}}, in_y{y, w.in_y, {}},
+      behind{beside, {w.in_y.last, w.room.last}, {}};
+  if (!a.sorted) before.reach_all(), in_y.reach_all(), behind.reach_all();
+  column_sums<T>& most = w.in_y.first < w.in_y.last ? in_y : behind;
   const auto* const colind = a.colind;
   const T* const values = a.values;
+  const auto add = [&](T* of_column, std::int64_t begin, std::int64_t end, T factor) {
+    for (std::int64_t k = begin; k < end; ++k) of_column[colind[k]] += values[k] * factor;
+  };
+  const auto add_near = [&](column_sums<T>& to, std::int64_t begin, std::int64_t end, T factor) {
+    if (begin == end) return;
+    to.reach(colind[begin], colind[end - 1]);
+    add(to.of_column, begin, end, factor);
+  };
   a.for_each_segment(
       w.first_row, w.last_row, [&](std::int64_t row, std::int64_t begin, std::int64_t end) {
         if (begin == end) return;
-        if (colind[begin] < reached.first || colind[end - 1] >= reached.last) [[unlikely]]
-          if (a.sorted) reach(colind[begin], colind[end - 1]);
-        const T factor = x[row];
-        for (std::int64_t k = begin; k < end; ++k) of_column[colind[k]] += values[k] * factor;
+        if (a.sorted && (colind[begin] < most.reached.first ||
+                         colind[end - 1] >= most.reached.last)) [[unlikely]] {
+          const auto place_of = [&](std::int64_t column) {
+            return std::lower_bound(colind + begin, colind + end, column) - colind;
+          };
+          const std::int64_t from = place_of(w.in_y.first), to = place_of(w.in_y.last);
+          add_near(before, begin, from, x[row]);
+          add_near(in_y, from, to, x[row]);
+          add_near(behind, to, end, x[row]);
+          return;
+        }
+        add(most.of_column, begin, end, x[row]);
       });
-  return reached;
+  w.before_y = before.reached;
+  w.y = in_y.reached;
+  w.behind_y = behind.reached;
 }
 
 template <class T, class Rows>
 void multiply_transposed(const host_context& ctx, T alpha, const Rows& a, vector_view<const T> x,
                          T beta, vector_view<const T> z, vector_view<T> y) {
   auto windows = make_windows(ctx, a);
-  // Where y is only written, the first window's sums are y's elements.
-  const bool in_y = beta == T{0};
-  const std::int64_t in_sums_from = in_y && windows.size() > 1 ? windows[1].place : 0;
+  if (beta == T{0}) share_y(a, windows);
+  const column_window& first = windows.front();
   const column_window& end = windows.back();
-  const std::int64_t total_room = end.place + end.room.last - end.room.first;
-  array<T> sums(ctx, in_y && windows.size() == 1 ? 0 : total_room - in_sums_from);
+  const bool first_in_y =
+      first.in_y.first == first.room.first && first.in_y.last == first.room.last;
+  const std::int64_t sums_begin = first_in_y ? first.room.last - first.room.first : 0;
+  array<T> sums(ctx, end.place + end.room.last - end.room.first - sums_begin);
   const auto sums_of = [&](const column_window& w) {
-    return in_y && &w == windows.data() ? y.data() + w.room.first
-                                        : sums.data() + (w.place - in_sums_from);
+    return first_in_y && &w == &first ? y.data() + w.room.first // not used
+                                      : sums.data() + (w.place - sums_begin);
   };
   for_each_part(ctx, static_cast<std::int64_t>(windows.size()), 1, [&](int part, int) {
     column_window& w = windows[static_cast<std::size_t>(part)];
-    w.reached = scatter_rows(a, w, x, sums_of(w));
+    scatter_rows(a, w, x, sums_of(w), y.data());
   });
 
   const int threads = part_count(ctx, y.size(), entry_grain);
@@ -124,19 +199,27 @@ void multiply_transposed(const host_context& ctx, T alpha, const Rows& a, vector
     const std::int64_t last = part_begin(y.size(), range + 1, ranges);
     for (std::int64_t begin = part_begin(y.size(), range, ranges); begin < last; begin += block) {
       const std::int64_t count = std::min(block, last - begin);
-      const column_range& first_reached = windows.front().reached;
-      bool of_first_alone = in_y && alpha == T{1} && first_reached.first <= begin &&
-                            begin + count <= first_reached.last;
-      for (std::size_t i = 1; i < windows.size() && of_first_alone; ++i)
-        of_first_alone =
-            windows[i].reached.last <= begin || begin + count <= windows[i].reached.first;
-      if (of_first_alone) continue;
-      std::fill_n(total, count, T{0});
+      const auto meets = [&](const column_range& r) {
+        return r.first < begin + count && begin < r.last;
+      };
+      int others = 0;
+      bool is_sum = false; // y's elements are one window's sums already
       for (const column_window& w : windows) {
-        const std::int64_t from = std::max(begin, w.reached.first);
-        const std::int64_t to = std::min(begin + count, w.reached.last);
-        const T* const theirs = sums_of(w) - w.room.first;
-        for (std::int64_t c = from; c < to; ++c) total[c - begin] += theirs[c];
+        is_sum = is_sum || (w.y.first <= begin && begin + count <= w.y.last);
+        others += (meets(w.before_y) ? 1 : 0) + (meets(w.y) ? 1 : 0) + (meets(w.behind_y) ? 1 : 0);
+      }
+      if (is_sum && others == 1 && alpha == T{1}) continue;
+      std::fill_n(total, count, T{0});
+      const auto add = [&](const column_range& reached, const T* of_column) {
+        const std::int64_t from = std::max(begin, reached.first);
+        const std::int64_t to = std::min(begin + count, reached.last);
+        for (std::int64_t c = from; c < to; ++c) total[c - begin] += of_column[c];
+      };
+      for (const column_window& w : windows) {
+        const T* const beside = sums_of(w) - w.room.first;
+        add(w.before_y, beside);
+        add(w.y, y.data());
+        add(w.behind_y, beside);
       }
       for (std::int64_t c = 0; c < count; ++c)
         y[begin + c] = beta == T{0} ? alpha * total[c] : alpha * total[c] + beta * z[begin + c];
