@@ -38,7 +38,8 @@ namespace lacuna {
 /// The paper's parameters.
 struct dynamic_csr_options {
   int segments = 4; ///< k: a row that would need more is rewritten as one. 1 to 64
-  /// alpha: free places of a new segment; -1: the mean row length
+  /// alpha: free places of a new segment; -1: the mean row length, but behind a further segment of
+  /// a row no more than 8 for each entry that it begins with
   std::int64_t slack = -1;
   /// And at least this share of the row's entries, so that a row that is hit by every batch does
   /// not fill its segments every few batches. No segment has free places beyond 1024 entries.
@@ -167,9 +168,13 @@ template <class T, class I, class O, space S> struct dynamic_pool {
 struct segment_slack {
   std::int64_t places = 0;
   double share = 0;
+  /// Of a segment behind others, places for each of its entries at most; 0: `places` of them.
+  std::int64_t each = 0;
   constexpr std::int64_t of(std::int64_t entries, std::int64_t size) const {
     const auto part = static_cast<std::int64_t>(share * static_cast<double>(size));
-    const std::int64_t wanted = places > part ? places : part, most = most_in_place - entries;
+    const std::int64_t few = each > 0 && entries < size ? each * entries : places;
+    const std::int64_t fixed = few < places ? few : places;
+    const std::int64_t wanted = fixed > part ? fixed : part, most = most_in_place - entries;
     return most <= 0 ? 0 : wanted < most ? wanted : most;
   }
 };
