@@ -7,6 +7,7 @@ milliseconds a call; medians of queues of calls that take turns, results and wor
 import statistics
 import sys
 import time
+import warnings
 
 import cupy
 import cupyx.scipy.sparse
@@ -20,6 +21,8 @@ except ImportError:
     torch = None
 
 QUICK = "--quick" in sys.argv
+warnings.filterwarnings("ignore", module="torch")  # its sparse tensors are in beta
+warnings.filterwarnings("ignore", message=".*[Ss]parse")
 MATRICES = [
     "poisson2d:n=300", "fem3d:n=12,dof=3", "rmat:scale=13,edges=8",
 ] if QUICK else [
