@@ -9,7 +9,8 @@
 //
 // Bytes per entry, 4-byte indices and 8-byte values: symmetric 28; sorted 20 and 16 for every 8
 // bits of the columns, and what is fetched: 12, or whole sectors of 64. Scratch 16. The least
-// is 24.
+// is 24. For a single product y = A^T x products are sorted in the place of numbers: 24 for every 8
+// bits, and nothing is fetched.
 #include <bit>
 
 #include <cub/block/block_scan.cuh>
@@ -18,7 +19,9 @@
 #include "core/kernel_offsets.hpp"
 #include "gpu/parts/sort.cuh"
 #include <lacuna/op/kept_pattern.hpp>
+#include <lacuna/op/multiply.hpp>
 #include <lacuna/op/transpose.hpp>
+#include <lacuna/op/vector.hpp>
 
 namespace lacuna::detail::gpu {
 namespace {
@@ -287,6 +290,14 @@ __global__ void __launch_bounds__(block_threads)
     }
 }
 
+/// Values times the x of their rows.
+template <class T, class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    multiply_rows_kernel(const entry_rows<I, O> all, const T* __restrict__ value,
+                         const T* __restrict__ x, T* __restrict__ product) {
+  all.for_tile([&](std::int64_t k, std::int64_t row) { product[k] = value[k] * x[row]; });
+}
+
 /// The transposition of a matrix with entries; all memory is allocated before anything is written.
 template <class T, class I, class O, class P> class transposition {
 public:
@@ -346,6 +357,24 @@ public:
                 });
   }
 
+  /// B's entry for a of A's row i is x_i a, and its column its own row's number.
+  void sort_products(const T* x) {
+    array<T, space::device> products(ctx_, entries());
+    const auto sort = [&](void* scratch, std::size_t& bytes) {
+      return cub::DeviceRadixSort::SortPairs(
+          scratch, bytes, reinterpret_cast<const key*>(a_.colind().data()), sorted_columns(),
+          std::as_const(products).data(), b_.values().data(), entries(), 0, bits_, ctx_.stream());
+    };
+    std::size_t bytes = 0;
+    check(sort(nullptr, bytes), "multiply: transposed, sort");
+    array<char, space::device> scratch(ctx_, static_cast<std::int64_t>(bytes));
+    multiply_rows_kernel<<<tiles(), block_threads, 0, ctx_.stream()>>>(
+        all_rows(), a_.values().data(), x, products.data());
+    check_launch("multiply_rows_kernel");
+    check(sort(scratch.data(), bytes), "multiply: transposed, sort");
+    number_rows(0, nullptr);
+  }
+
   /// Entries' numbers by column, and B's rowptr; returns the row of each entry of A.
   const I* sort_numbers() {
     for_entries(
@@ -354,11 +383,7 @@ public:
     std::size_t bytes = scratch_.bytes();
     check(sort_columns(scratch_.data(), bytes), "transpose: sort");
     I* const row_of_entry = reinterpret_cast<I*>(unsorted_.data());
-    const std::int64_t columns = a_.shape().col;
-    number_rows_kernel<<<tiles() + blocks_for(columns / columns_of_thread + 1), block_threads, 0,
-                         ctx_.stream()>>>(all_rows(), row_of_entry, tiles(), sorted_columns(),
-                                          columns, b_.rowptr().data());
-    check_launch("number_rows_kernel");
+    number_rows(tiles(), row_of_entry);
     return row_of_entry;
   }
 
@@ -369,6 +394,14 @@ private:
   [[nodiscard]] unsigned tiles() const { return static_cast<unsigned>(tile_rows_.size()); }
   [[nodiscard]] entry_rows<I, O> all_rows() const {
     return {a_.rowptr().data(), tile_rows_.data(), rows(), entries()};
+  }
+  /// B's rowptr, and the rows of A's entries in so many tiles.
+  void number_rows(unsigned tiles, I* row_of_entry) {
+    const std::int64_t columns = a_.shape().col;
+    number_rows_kernel<<<tiles + blocks_for(columns / columns_of_thread + 1), block_threads, 0,
+                         ctx_.stream()>>>(all_rows(), row_of_entry, tiles, sorted_columns(),
+                                          columns, b_.rowptr().data());
+    check_launch("number_rows_kernel");
   }
   /// In the place of B's columns, until those are known.
   [[nodiscard]] key* sorted_columns() const { return reinterpret_cast<key*>(b_.colind().data()); }
@@ -429,6 +462,24 @@ private:
 
 } // namespace
 
+/// Calls f(run, symmetric) with the transposition of a into b; symmetric: b is done.
+template <class T, class I, class O, class F>
+void run_transposition(const device_context& ctx, device_view<T, I, O> a, device_result<T, I, O> b,
+                       F&& f) {
+  using offset = kernel_offset<I, O>;
+  const with_kernel_offsets<T, I, O, space::device> from(ctx, a);
+  written_offsets<I, O> rowptr(ctx, b.rowptr());
+  const device_result<T, I, offset> to(b.values().data(), rowptr.data(), b.colind().data(),
+                                       b.shape(), b.size());
+  with_numbers_of<offset>(a.size(), [&](auto number) {
+    transposition<T, I, offset, decltype(number)> run(ctx, from.view(), to);
+    const bool may_be_symmetric =
+        a.shape().row == a.shape().col && a.order().sorted && a.order().unique;
+    f(run, may_be_symmetric && run.mirror());
+  });
+  rowptr.finish();
+}
+
 template <class T, class I, class O>
 void transpose_csr(const device_context& ctx, csr_view<const T, I, O, space::device> a,
                    csr_view<T, I, O, space::device> b) {
@@ -441,17 +492,36 @@ void transpose_csr(const device_context& ctx, csr_view<const T, I, O, space::dev
             "transpose: memset");
     return;
   }
-  using offset = kernel_offset<I, O>;
-  const with_kernel_offsets<T, I, O, space::device> from(ctx, a);
-  written_offsets<I, O> rowptr(ctx, b.rowptr());
-  const device_result<T, I, offset> to(b.values().data(), rowptr.data(), b.colind().data(),
-                                       b.shape(), b.size());
-  with_numbers_of<offset>(a.size(), [&](auto number) {
-    transposition<T, I, offset, decltype(number)> run(ctx, from.view(), to);
-    const bool may_be_symmetric = a.shape().row == columns && a.order().sorted && a.order().unique;
-    if (!may_be_symmetric || !run.mirror()) run.sort();
+  run_transposition<T, I, O>(ctx, a, b, [](auto& run, bool done) {
+    if (!done) run.sort();
   });
-  rowptr.finish();
+}
+
+template <class T, class I, class O>
+void multiply_csr_transposed(const device_context& ctx, T alpha, device_view<T, I, O> a,
+                             vector_view<const T, space::device> x, T beta,
+                             vector_view<const T, space::device> z,
+                             vector_view<T, space::device> y) {
+  const device_guard guard(ctx.device());
+  const std::int64_t columns = a.shape().col;
+  csr<T, I, O, space::device> t(ctx, {a.shape().col, a.shape().row}, a.size());
+  bool multiplied = false;
+  if (a.size() == 0)
+    transpose_csr<T, I, O>(ctx, a, t.view());
+  else
+    run_transposition<T, I, O>(ctx, a, t.view(), [&](auto& run, bool done) {
+      multiplied = !done;
+      if (!done) run.sort_products(x.data());
+    });
+  const device_view<T, I, O> b(std::as_const(t).values().data(), std::as_const(t).rowptr().data(),
+                               std::as_const(t).colind().data(),
+                               {a.shape().col, multiplied ? a.shape().col : a.shape().row},
+                               a.size());
+  array<T, space::device> ones(ctx, multiplied ? columns : 0);
+  fill<T>(ctx, T{1}, ones.view());
+  multiply_format(ctx, alpha, inspected_csr<T, I, O, space::device>{b},
+                  as_columns(multiplied ? std::as_const(ones).view() : x), beta, as_columns(z),
+                  as_columns(y));
 }
 
 template <class I, class O>
@@ -488,7 +558,11 @@ LACUNA_FOR_EACH_INDEX(LACUNA_INSTANTIATE_PATTERN)
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
   template void transpose_csr<T, I, O>(const device_context&,                                      \
                                        csr_view<const T, I, O, space::device>,                     \
-                                       csr_view<T, I, O, space::device>);
+                                       csr_view<T, I, O, space::device>);                          \
+  template void multiply_csr_transposed<T, I, O>(                                                  \
+      const device_context&, T, csr_view<const T, I, O, space::device>,                            \
+      vector_view<const T, space::device>, T, vector_view<const T, space::device>,                 \
+      vector_view<T, space::device>);
 LACUNA_FOR_EACH_TYPE(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu
