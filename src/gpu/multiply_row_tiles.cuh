@@ -2,6 +2,9 @@
 // A block takes a tile of neighbouring entries, brings them to shared memory and deals its rows to
 // groups of lanes, each lane with packets of a row of X. Groups share a row where rows are long.
 //
+// Where X has to be copied into packets first, a look at neighbouring rows may find that they read
+// neighbouring elements of a column: then the tile's rows go to lanes and X is read as it is.
+//
 // Bytes from memory: A, X and Y once, if caches hold the part of X that neighbours read; from L1
 // one row of X an entry.
 #pragma once
@@ -90,35 +93,41 @@ __device__ void stage_tile(const multiply_arguments<T, I, O>& p, tile_start<I, O
   }
 }
 
-/// A block's work on one tile. Shape::value is a row_tile_shape; blockIdx.y counts blocks of
-/// lanes * per_lane packets.
+/// A tile in shared memory. Its last segment is what it has of a row that ends in another tile;
+/// that may be nothing.
+template <class Shape, class T, class I> struct shared_tile {
+  static constexpr row_tile_shape shape = Shape::value;
+  static constexpr int warps = shape.threads / 32;
+
+  T value[shape.share];
+  I column[shape.share];
+  int segment_end[shape.share + 1];
+  packets<T, shape.per_lane> warp_sums[warps][shape.lanes];
+  int long_rows[shape.share / shape.long_row()];
+  int very_long_rows[shape.share / shape.very_long_row() + 1];
+  int long_count, very_long_count;
+
+  __device__ int begin_of(int segment) const { return segment == 0 ? 0 : segment_end[segment - 1]; }
+};
+
+/// Where a tile's sums go: to Y, or to its carry.
+template <class T, class I> struct tile_results {
+  std::int64_t tile, first_row;
+  int rows;
+  I* carry_row;
+  T* carry_sum;
+};
+
+/// A tile's rows by groups of lanes; blockIdx.y counts blocks of lanes * per_lane packets.
 template <class Shape, class T, class I, class O>
-__device__ void multiply_row_tile(const multiply_arguments<T, I, O>& p, const row_strides& strides,
-                                  const tile_start<I, O>* __restrict__ starts, std::int64_t tile,
-                                  I* __restrict__ carry_row, T* __restrict__ carry_sum) {
+__device__ void multiply_tile_by_packets(const multiply_arguments<T, I, O>& p,
+                                         const row_strides& strides, shared_tile<Shape, T, I>& own,
+                                         const tile_results<T, I>& to) {
   constexpr row_tile_shape shape = Shape::value;
-  constexpr int lanes = shape.lanes, per_lane = shape.per_lane, threads = shape.threads;
-  constexpr int width = packet<T>::size, warps = threads / 32, groups = shape.groups();
+  constexpr int lanes = shape.lanes, per_lane = shape.per_lane;
+  constexpr int width = packet<T>::size, warps = own.warps, groups = shape.groups();
   using sums = packets<T, per_lane>;
-  __shared__ T value[shape.share];
-  __shared__ I column[shape.share];
-  __shared__ int segment_end[shape.share + 1];
-  __shared__ sums warp_sums[warps][lanes];
-  __shared__ int long_rows[shape.share / shape.long_row()];
-  __shared__ int very_long_rows[shape.share / shape.very_long_row() + 1];
-  __shared__ int long_count, very_long_count;
-
-  const int thread = static_cast<int>(threadIdx.x);
-  const tile_start<I, O> begin_of_tile = starts[tile], end_of_tile = starts[tile + 1];
-  const std::int64_t first_row = begin_of_tile.row;
-  const int rows = static_cast<int>(end_of_tile.row - first_row);
-  const int entries = static_cast<int>(end_of_tile.entry - begin_of_tile.entry);
-  // The last segment is what the tile has of a row that ends in another; it may be empty.
-  const int segments = rows + 1;
-  if (thread == 0) long_count = very_long_count = 0;
-  stage_tile<shape.share, threads>(p, begin_of_tile, rows, entries, value, column, segment_end);
-  __syncthreads();
-
+  const int thread = static_cast<int>(threadIdx.x), segments = to.rows + 1;
   const int lane = thread % lanes, warp = thread / 32, group = thread % 32 / lanes;
   const std::int64_t first_vector = (std::int64_t{blockIdx.y} * lanes * per_lane + lane) * width;
   const auto vector_of = [&](int v) { return first_vector + std::int64_t{v} * lanes * width; };
@@ -137,9 +146,9 @@ __device__ void multiply_row_tile(const multiply_arguments<T, I, O>& p, const ro
 #pragma unroll
         for (int v = 0; v < per_lane; ++v) row[u][v] = {};
         if (inside) {
-          a[u] = value[k + u * step];
+          a[u] = own.value[k + u * step];
           const std::int64_t offset =
-              static_cast<std::int64_t>(column[k + u * step]) * strides.x_row;
+              static_cast<std::int64_t>(own.column[k + u * step]) * strides.x_row;
 #pragma unroll
           for (int v = 0; v < per_lane; ++v) row[u][v] = load_packet(x[v] + offset);
         }
@@ -153,15 +162,16 @@ __device__ void multiply_row_tile(const multiply_arguments<T, I, O>& p, const ro
     }
   };
   const auto store = [&](int s, const sums& sum) {
-    const std::int64_t row = first_row + s;
+    const std::int64_t row = to.first_row + s;
 #pragma unroll
     for (int v = 0; v < per_lane; ++v) {
       const std::int64_t vector = vector_of(v);
       if (vector >= p.vectors) continue;
-      if (s == rows) {
+      if (s == to.rows) {
 #pragma unroll
         for (int w = 0; w < width; ++w)
-          if (vector + w < p.vectors) carry_sum[tile * p.vectors + vector + w] = sum.of[v].v[w];
+          if (vector + w < p.vectors)
+            to.carry_sum[to.tile * p.vectors + vector + w] = sum.of[v].v[w];
         continue;
       }
       packet<T> result;
@@ -179,10 +189,8 @@ __device__ void multiply_row_tile(const multiply_arguments<T, I, O>& p, const ro
           if (vector + w < p.vectors) y[w * strides.y_column] = result.v[w];
     }
   };
-  const auto begin_of = [&](int s) { return s == 0 ? 0 : segment_end[s - 1]; };
-
   // Groups that share a row, so that few have more than one round of loads.
-  const int mean = entries / segments;
+  const int mean = own.segment_end[to.rows] / segments;
   int sharing = 1;
   while (sharing < groups && 2 * mean > 3 * shape.unroll * sharing) sharing *= 2;
   const int dealt = (warp * groups + group) / sharing, part = group % sharing;
@@ -191,8 +199,8 @@ __device__ void multiply_row_tile(const multiply_arguments<T, I, O>& p, const ro
     const int s = base + dealt;
     int begin = 0, end = 0;
     if (s < segments) {
-      begin = begin_of(s);
-      end = segment_end[s];
+      begin = own.begin_of(s);
+      end = own.segment_end[s];
     }
     const bool is_long = end - begin > shape.long_row() * sharing;
     sums sum{};
@@ -203,12 +211,11 @@ __device__ void multiply_row_tile(const multiply_arguments<T, I, O>& p, const ro
       store(s, sum);
     else if (lane == 0) {
       if (end - begin <= shape.very_long_row())
-        long_rows[atomicAdd(&long_count, 1)] = s;
+        own.long_rows[atomicAdd(&own.long_count, 1)] = s;
       else
-        very_long_rows[atomicAdd(&very_long_count, 1)] = s;
+        own.very_long_rows[atomicAdd(&own.very_long_count, 1)] = s;
     }
   }
-  if (blockIdx.y == 0 && thread == 0) carry_row[tile] = static_cast<I>(end_of_tile.row);
   __syncthreads();
 
   const auto sum_of_warp = [&](int begin, int end, int step) {
@@ -218,34 +225,128 @@ __device__ void multiply_row_tile(const multiply_arguments<T, I, O>& p, const ro
     for (int distance = lanes; distance < 32; distance *= 2) sum.add_shuffled(distance);
     return sum;
   };
-  for (int i = warp; i < long_count; i += warps) {
-    const int s = long_rows[i];
-    const sums sum = sum_of_warp(begin_of(s) + group, segment_end[s], groups);
+  for (int i = warp; i < own.long_count; i += warps) {
+    const int s = own.long_rows[i];
+    const sums sum = sum_of_warp(own.begin_of(s) + group, own.segment_end[s], groups);
     if (group == 0) store(s, sum);
   }
-  for (int i = 0; i < very_long_count; ++i) {
-    const int s = very_long_rows[i];
-    sums sum = sum_of_warp(begin_of(s) + warp * groups + group, segment_end[s], warps * groups);
-    if (group == 0) warp_sums[warp][lane] = sum;
+  for (int i = 0; i < own.very_long_count; ++i) {
+    const int s = own.very_long_rows[i];
+    sums sum =
+        sum_of_warp(own.begin_of(s) + warp * groups + group, own.segment_end[s], warps * groups);
+    if (group == 0) own.warp_sums[warp][lane] = sum;
     __syncthreads();
     if (warp == 0 && group == 0) {
       for (int other = 1; other < warps; ++other)
 #pragma unroll
         for (int v = 0; v < per_lane; ++v)
 #pragma unroll
-          for (int w = 0; w < width; ++w) sum.of[v].v[w] += warp_sums[other][lane].of[v].v[w];
+          for (int w = 0; w < width; ++w) sum.of[v].v[w] += own.warp_sums[other][lane].of[v].v[w];
       store(s, sum);
     }
     __syncthreads();
   }
 }
 
-template <class Shape, class T, class I, class O>
+/// A tile's rows by lanes, `per_pass` columns of X at a time: x is X by columns. For short rows;
+/// others are left to warps.
+template <int per_pass, class Shape, class T, class I, class O>
+__device__ void multiply_tile_by_columns(const multiply_arguments<T, I, O>& p,
+                                         const row_strides& strides, const T* __restrict__ x,
+                                         shared_tile<Shape, T, I>& own,
+                                         const tile_results<T, I>& to) {
+  constexpr int warps = own.warps, longest = 64;
+  static_assert(Shape::value.long_row() <= longest);
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const auto add_products = [&](T(&sum)[per_pass], std::int64_t first, int k, int end, int step) {
+    const T* of[per_pass]; // passes past the last vector repeat it
+#pragma unroll
+    for (int j = 0; j < per_pass; ++j) of[j] = x + min(first + j, p.vectors - 1) * p.x_stride;
+    for (; k < end; k += 2 * step) {
+      const bool second = k + step < end;
+      const I column = own.column[k], next_column = second ? own.column[k + step] : column;
+      const T value = own.value[k], next_value = second ? own.value[k + step] : T{0};
+      T element[per_pass], next[per_pass];
+#pragma unroll
+      for (int j = 0; j < per_pass; ++j) {
+        element[j] = __ldg(of[j] + column);
+        next[j] = second ? __ldg(of[j] + next_column) : T{0};
+      }
+#pragma unroll
+      for (int j = 0; j < per_pass; ++j) {
+        sum[j] += value * element[j];
+        sum[j] += next_value * next[j];
+      }
+    }
+  };
+  const auto store = [&](int s, std::int64_t first, const T(&sum)[per_pass]) {
+    const std::int64_t row = to.first_row + s;
+#pragma unroll
+    for (int j = 0; j < per_pass; ++j) {
+      const std::int64_t vector = first + j;
+      if (vector >= p.vectors) continue;
+      if (s == to.rows)
+        to.carry_sum[to.tile * p.vectors + vector] = sum[j];
+      else
+        p.y[row * strides.y_row + vector * strides.y_column] =
+            finish(p.alpha, sum[j], p.beta, p.z, row * strides.z_row + vector * strides.z_column);
+    }
+  };
+  // Warps take 32 rows and a pass at a time, and then a long row and a pass.
+  const int segments = to.rows + 1, warps_of_rows = (segments + 31) / 32;
+  const std::int64_t passes = (p.vectors + per_pass - 1) / per_pass;
+  for (std::int64_t item = warp; item < warps_of_rows * passes; item += warps) {
+    const int s = static_cast<int>(item % warps_of_rows) * 32 + lane;
+    const std::int64_t first = item / warps_of_rows * per_pass;
+    if (s >= segments) continue;
+    const int begin = own.begin_of(s), end = own.segment_end[s];
+    if (end - begin > longest) {
+      if (first == 0) own.long_rows[atomicAdd(&own.long_count, 1)] = s;
+      continue;
+    }
+    T sum[per_pass] = {};
+    add_products(sum, first, begin, end, 1);
+    store(s, first, sum);
+  }
+  __syncthreads();
+  for (std::int64_t item = warp; item < own.long_count * passes; item += warps) {
+    const int s = own.long_rows[item / passes];
+    const std::int64_t first = item % passes * per_pass;
+    T sum[per_pass] = {};
+    add_products(sum, first, own.begin_of(s) + lane, own.segment_end[s], 32);
+#pragma unroll
+    for (T& one : sum) one = warp_sum(one);
+    if (lane == 0) store(s, first, sum);
+  }
+}
+
+/// A block a tile. two_ways: columns_alike says which way; columns of X are at x_columns, p.x is
+/// their copy in packets.
+template <class Shape, bool two_ways, class T, class I, class O>
 __global__ void __launch_bounds__(Shape::value.threads, Shape::value.blocks)
     row_tiles_kernel(const multiply_arguments<T, I, O> p, const row_strides strides,
+                     const T* __restrict__ x_columns, const int* __restrict__ columns_alike,
                      const tile_start<I, O>* __restrict__ starts, I* __restrict__ carry_row,
                      T* __restrict__ carry_sum) {
-  multiply_row_tile<Shape>(p, strides, starts, std::int64_t{blockIdx.x}, carry_row, carry_sum);
+  __shared__ shared_tile<Shape, T, I> own;
+  const std::int64_t tile = blockIdx.x;
+  const tile_start<I, O> begin = starts[tile], end = starts[tile + 1];
+  bool by_columns = false;
+  if constexpr (two_ways) by_columns = *columns_alike != 0;
+  if (by_columns && blockIdx.y > 0) return; // the first takes all vectors
+  const tile_results<T, I> to{tile, begin.row, static_cast<int>(end.row - begin.row), carry_row,
+                              carry_sum};
+  if (threadIdx.x == 0) {
+    own.long_count = own.very_long_count = 0;
+    if (blockIdx.y == 0) carry_row[tile] = static_cast<I>(end.row);
+  }
+  stage_tile<Shape::value.share, Shape::value.threads>(p, begin, to.rows,
+                                                       static_cast<int>(end.entry - begin.entry),
+                                                       own.value, own.column, own.segment_end);
+  __syncthreads();
+  if constexpr (two_ways)
+    if (by_columns) return multiply_tile_by_columns<4>(p, strides, x_columns, own, to);
+  multiply_tile_by_packets(p, strides, own, to);
 }
 
 /// Adds what tiles carried out of their last row to that row, in an order fixed by the number of
@@ -299,39 +400,6 @@ __global__ void __launch_bounds__(block_threads)
       }
       __syncthreads();
     }
-  }
-}
-
-/// Rows of X in packets: scratch[i * width_of_row + j] = X(i, j), 0 past the last vector. A block
-/// takes `rows` rows of X and `columns` of scratch; columns are neighbouring threads' rows.
-template <int rows, int columns, class T>
-__global__ void __launch_bounds__(block_threads)
-    pack_rows_kernel(const T* __restrict__ x, std::int64_t x_row, std::int64_t x_column,
-                     std::int64_t count, std::int64_t vectors, int width_of_row,
-                     T* __restrict__ scratch) {
-  constexpr int steps = rows * columns / block_threads;
-  static_assert(rows * columns % block_threads == 0);
-  __shared__ T kept[rows][columns + 1];
-  const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t first_row = std::int64_t{blockIdx.x} * rows;
-  const std::int64_t first_column = std::int64_t{blockIdx.y} * columns;
-  T own[steps];
-#pragma unroll
-  for (int u = 0; u < steps; ++u) {
-    const int i = (thread + u * block_threads) % rows, j = (thread + u * block_threads) / rows;
-    const bool inside = first_row + i < count && first_column + j < vectors;
-    own[u] = inside ? load_once(x + (first_row + i) * x_row + (first_column + j) * x_column) : T{0};
-  }
-#pragma unroll
-  for (int u = 0; u < steps; ++u)
-    kept[(thread + u * block_threads) % rows][(thread + u * block_threads) / rows] = own[u];
-  __syncthreads();
-#pragma unroll
-  for (int u = 0; u < steps; ++u) {
-    const int i = (thread + u * block_threads) / columns,
-              j = (thread + u * block_threads) % columns;
-    if (first_row + i < count && first_column + j < width_of_row)
-      scratch[(first_row + i) * width_of_row + first_column + j] = kept[i][j];
   }
 }
 
