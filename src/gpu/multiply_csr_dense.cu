@@ -1,8 +1,7 @@
 // Y = alpha A X + beta Z on the device, A in CSR, X with several columns.
-//   rows of X in 16-byte packets: row tiles (multiply_row_tiles.cuh). An X that is stored
-//   otherwise,
-//                   by columns say, is copied so first if A reads its rows twice or more, unless the
-//                   device finds that reading it as it is moves less;
+//   rows of X in 16-byte packets: row tiles (multiply_row_tiles.cuh);
+//   an X stored otherwise, by columns say: is copied so first if A reads its rows twice or more,
+//                   unless the device finds that reading it as it is moves less;
 //   row-major X:    else lanes along the columns of X, each group walks an equal share of rows and
 //                   entries (Yang, Buluc and Owens 2018); a row of X is one coalesced read;
 //   column-major:   else the tiles of multiply_csr.cu, a tile multiplied with column after column.
