@@ -171,6 +171,42 @@ TYPED_TEST(MultiplyDenseFew, TooLargeForCaches) {
   }
 }
 
+TYPED_TEST(MultiplyDenseFew, HubRows) {
+  // Rows beyond many of a device's tiles among short ones and empty ones, and in a band, whose rows
+  // read neighbouring elements of a column; even and odd columns.
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  triplets hubs{"hubs", 400, 45'000, {}, {}, {}}, band{"band with hubs", 4'000, 4'000, {}, {}, {}};
+  random_source random(11);
+  const auto add_row = [&](triplets& m, std::int64_t i, std::int64_t first, std::int64_t length) {
+    for (std::int64_t k = 0; k < length; ++k) m.add(i, first + k, random.value());
+  };
+  for (std::int64_t i = 0; i < hubs.rows; ++i) {
+    const std::int64_t length = i == 150 || i == 399 ? 41'000 : i % 50 == 7 ? 700 : i % 4;
+    add_row(hubs, i, random.below(hubs.cols - length), length);
+  }
+  for (std::int64_t i = 0; i < band.rows; ++i)
+    i % 1'000 == 777 ? add_row(band, i, 3, i) : add_row(band, i, std::min(i, band.cols - 3), 3);
+  for (const triplets& m : {hubs, band}) {
+    SCOPED_TRACE(m.name);
+    const auto host = TypeParam::host_csr(m);
+    const auto a = TypeParam::put_csr(m);
+    for (const std::int64_t columns : {5, 8, 32}) {
+      SCOPED_TRACE(std::to_string(columns) + " columns");
+      const block x({m.cols, columns}, 10), z({m.rows, columns}, 11);
+      const auto want = expected_product(-1.5, host, false, x, 0.25, &z);
+      for (const auto& [x_layout, y_layout, gap] : arrangements) {
+        SCOPED_TRACE(describe(x_layout, y_layout, gap));
+        auto y = z.put(ctx, y_layout, gap);
+        multiply(ctx, scaled(-1.5, a), x.put(ctx, x_layout, gap).view(), scaled(0.25, y.view()),
+                 y.view());
+        EXPECT_TRUE(within(y.elements(), want));
+        EXPECT_TRUE(y.gaps_untouched());
+      }
+    }
+  }
+}
+
 TYPED_TEST(MultiplyDenseFew, NoColumns) {
   using T = typename TypeParam::value;
   using dense_t = dense<T, TypeParam::memory_space>;

@@ -99,7 +99,7 @@ template <class T, class I, class O> struct operations {
   template <space S> static bits multiply_dense(const triplets& m, const context<S>& ctx) {
     const auto a = copy_to(ctx, make_csr<T, I, O>(m));
     bits result;
-    for (const std::int64_t columns : {1, 2, 4, 7}) {
+    for (const std::int64_t columns : {1, 2, 7, 8}) {
       const dense_block<T> numbers({m.cols, columns}, 7),
           nan = dense_block<T>::nan({m.rows, columns});
       for (const layout l : {layout::row_major, layout::column_major}) {
