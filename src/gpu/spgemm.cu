@@ -212,7 +212,7 @@ multiply_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f,
   clock.lap(&spgemm_report::analyse);
   if (!slices.pays()) return std::nullopt;
   const placed_values<T> placed = slices.template place<T>(ctx, f, v); // while it counts
-  const bool is_counted = slices.is_counted(ctx);
+  const bool is_counted = slices.is_counted();
   clock.lap(&spgemm_report::count);
   if (!is_counted) return std::nullopt;
   require_fits<OC>(slices.entries());
@@ -306,7 +306,7 @@ bool count_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f
                         const spgemm::factor_sizes& sizes, vector_view<OC, space::device> rowptr,
                         kept_rows<I, O>& keeping) {
   slice_product<I, O> slices(ctx, f, sizes, keeping.facts.thresholds);
-  if (!slices.pays() || !slices.is_counted(ctx)) return false;
+  if (!slices.pays() || !slices.is_counted()) return false;
   require_fits<OC>(slices.entries());
   exclusive_sums(ctx, f.rows, slices.sizes(), rowptr.data());
   slices.drop_sizes();

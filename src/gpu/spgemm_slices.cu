@@ -1,5 +1,7 @@
 #include "gpu/spgemm_slices.cuh"
 
+#include <optional>
+
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_bins.cuh"
 
@@ -74,16 +76,20 @@ slice_product<I, O>::slice_product(const device_context& ctx, const spgemm_facto
   if (sizes.a_entries == 0 || sizes.b_entries == 0) return;
   // A may be a view of B's first rows.
   is_square_ = f.a_rowptr == f.b_rowptr && f.a_colind == f.b_colind && sizes.a_rows == sizes.b_rows;
-  findings_ = array<slice_findings, space::device>(ctx, 1);
-  check(cudaMemsetAsync(findings_.data(), 0, findings_.bytes(), ctx.stream()), "slice_product");
-  slice_findings* const found = findings_.data();
-  find_diagonals(ctx, f.a_rowptr, f.a_colind, rows_, sizes.a_entries, &found->a);
-  if (!is_square_) find_diagonals(ctx, f.b_rowptr, f.b_colind, b_rows_, sizes.b_entries, &found->b);
-  const read_ahead<slice_findings> arriving(ctx.stream(), found);
+  scratch_ = array<slice_scratch, space::device>(ctx, 1);
+  slice_scratch* const scratch = scratch_.data();
+  check(cudaMemsetAsync(scratch, 0, sizeof(slice_scratch), ctx.stream()), "slice_product");
+  slice_findings* const found = &scratch->found;
+  find_diagonals(ctx, f.a_rowptr, f.a_colind, rows_, sizes.a_entries, scratch->a_keys, &found->a);
+  if (!is_square_)
+    find_diagonals(ctx, f.b_rowptr, f.b_colind, b_rows_, sizes.b_entries, scratch->b_keys,
+                   &found->b);
+  std::optional<read_ahead<slice_findings>> arriving(std::in_place, ctx.stream(), found);
   a_masks_ = mask_rows(ctx, f.a_rowptr, f.a_colind, rows_, sizes.a_entries, &found->a);
   if (!is_square_)
     b_masks_ = mask_rows(ctx, f.b_rowptr, f.b_colind, b_rows_, sizes.b_entries, &found->b);
-  const slice_findings there = arriving.get();
+  const slice_findings there = arriving->get();
+  arriving.reset(); // a thread has one at a time
   const auto is_full_enough = [&](unsigned diagonals, std::int64_t rows, std::int64_t entries) {
     return diagonals <= most_diagonals &&
            diagonals * rows <= std::min<std::int64_t>(thresholds.slice_places, 1 << 20) * entries;
@@ -100,12 +106,10 @@ slice_product<I, O>::slice_product(const device_context& ctx, const spgemm_facto
 template <class I, class O>
 void slice_product<I, O>::find_diagonals(const device_context& ctx, const O* rowptr,
                                          const I* colind, std::int64_t rows, std::int64_t entries,
-                                         found_diagonals* found) const {
-  array<unsigned long long, space::device> keys(ctx, diagonal_slots);
-  check(cudaMemsetAsync(keys.data(), 0, keys.bytes(), ctx.stream()), "find_diagonals");
+                                         unsigned long long* keys, found_diagonals* found) const {
   const int lanes = lanes_of_rows(rows, entries);
   find_diagonals_kernel<<<resident_blocks(ctx, rows * lanes, 8), block_threads, 0, ctx.stream()>>>(
-      rowptr, colind, rows, lanes, keys.data(), found);
+      rowptr, colind, rows, lanes, keys, found);
   check_launch("find_diagonals_kernel");
 }
 
@@ -139,8 +143,9 @@ template <class I, class O> void slice_product<I, O>::count(const device_context
                                plan_.diagonals};
   count_slices_kernel<<<blocks_for(rows_), block_threads, 0, ctx.stream()>>>(
       pattern(), reinterpret_cast<const std::int64_t*>(program_.data() + steps + windows), counts,
-      is_whole_.data(), sizes_.data(), &findings_.data()->entries);
+      is_whole_.data(), sizes_.data(), &scratch_.data()->found.entries);
   check_launch("count_slices_kernel");
+  counted_ = std::make_unique<read_ahead<slice_findings>>(ctx.stream(), &scratch_.data()->found);
 }
 
 template <class I, class O> sliced_pattern slice_product<I, O>::pattern() const {
@@ -154,10 +159,10 @@ template <class I, class O> sliced_pattern slice_product<I, O>::pattern() const 
           is_whole_.data()};
 }
 
-template <class I, class O> bool slice_product<I, O>::is_counted(const device_context& ctx) {
-  slice_findings there{};
-  read_back(ctx, &there, std::as_const(findings_).data(), 1);
-  findings_ = {};
+template <class I, class O> bool slice_product<I, O>::is_counted() {
+  const slice_findings there = counted_->get();
+  counted_.reset();
+  scratch_ = {};
   uploaded_ = {};
   entries_ = static_cast<std::int64_t>(there.entries);
   return there.a.is_unsorted == 0;

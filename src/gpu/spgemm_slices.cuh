@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "gpu/spgemm.cuh"
@@ -25,6 +26,11 @@ struct slice_findings {
   found_diagonals a, b;
   unsigned long long entries; // of C
 };
+/// Made from zeros.
+struct slice_scratch {
+  slice_findings found;
+  unsigned long long a_keys[diagonal_slots], b_keys[diagonal_slots];
+};
 
 /// Values of A and B by diagonals; B's are A's where there is no array.
 template <class T> struct placed_values { array<T, space::device> a, b; };
@@ -39,7 +45,7 @@ public:
   /// Whether diagonals are few and full enough; else make the product another way.
   [[nodiscard]] bool pays() const { return pays_; }
   /// Waits for the count; false if A's rows are not sorted, so that products have another order.
-  [[nodiscard]] bool is_counted(const device_context& ctx);
+  [[nodiscard]] bool is_counted();
   /// Entries of C, and of each of its rows.
   [[nodiscard]] std::int64_t entries() const { return entries_; }
   [[nodiscard]] const int* sizes() const { return sizes_.data(); }
@@ -60,7 +66,8 @@ public:
 
 private:
   void find_diagonals(const device_context& ctx, const O* rowptr, const I* colind,
-                      std::int64_t rows, std::int64_t entries, found_diagonals* found) const;
+                      std::int64_t rows, std::int64_t entries, unsigned long long* keys,
+                      found_diagonals* found) const;
   array<unsigned long long, space::device> mask_rows(const device_context& ctx, const O* rowptr,
                                                      const I* colind, std::int64_t rows,
                                                      std::int64_t entries,
@@ -76,9 +83,10 @@ private:
   bool pays_ = false, is_square_ = false; // square: B is A
   std::vector<std::int64_t> a_, b_;       // diagonals, ascending
   slice_plan plan_;
-  std::vector<unsigned char> uploaded_;         // until the count is there
+  std::vector<unsigned char> uploaded_; // until the count is there, as what follows
+  array<slice_scratch, space::device> scratch_;
+  std::unique_ptr<read_ahead<slice_findings>> counted_;
   array<unsigned char, space::device> program_; // steps, windows, A's diagonals
-  array<slice_findings, space::device> findings_;
   array<unsigned long long, space::device> a_masks_, b_masks_;
   array<unsigned char, space::device> is_whole_;
   array<int, space::device> sizes_;
