@@ -113,7 +113,9 @@ void print_thresholds(const spgemm_thresholds& ours, const std::string& origin,
       {"flat_length", ours.flat_length, "B's rows that are shorter: several at a time"},
       {"tile_length", ours.tile_length, "the same within a range of columns"},
       {"twin_products", ours.twin_products, "thousand products: rows of one pattern go together"},
-      {"twin_share", ours.twin_share, "… if a search serves so many products"}};
+      {"twin_share", ours.twin_share, "… if a search serves so many products"},
+      {"slice_products", ours.slice_products, "thousand products: few diagonals are multiplied"},
+      {"slice_places", ours.slice_places, "… if they have so few places an entry"}};
   app::print(
       "  ours, of a device ({}): no ratio; rows are always in classes, which few rows join\n",
       origin);

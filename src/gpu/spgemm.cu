@@ -1,7 +1,7 @@
 // C = alpha A B on the device: analysis, symbolic pass, numeric pass (Parger et al. 2020), or in
 // one pass by sorting (King et al. 2016). Workspace: 16 bytes per row of A; for heavy rows 64 MB at
 // most, for broad rows 40 bytes per product, of up to 2^25 products. That of sorting:
-// spgemm_expand.cuh; of rows of one pattern: spgemm_twins.cuh.
+// spgemm_expand.cuh; of rows of one pattern: spgemm_twins.cuh; of diagonals: spgemm_slices.cuh.
 #include <limits>
 #include <optional>
 #include <string>
@@ -14,6 +14,7 @@
 #include "gpu/parts/any_of.cuh"
 #include "gpu/parts/scan.cuh"
 #include "gpu/spgemm_expand.cuh"
+#include "gpu/spgemm_slices.cuh"
 #include "gpu/spgemm_split.cuh"
 #include "gpu/spgemm_twins.cuh"
 #include "op/spgemm_segments.hpp"
@@ -68,11 +69,14 @@ template <class OC> void require_fits(std::int64_t entries) {
 }
 
 template <class T, class I, class O>
+spgemm::factor_sizes sizes_of(device_csr<T, I, O> a, device_csr<T, I, O> b) {
+  return {a.shape().row, static_cast<std::int64_t>(a.size()), b.shape().row,
+          static_cast<std::int64_t>(b.size())};
+}
+template <class T, class I, class O>
 spgemm_thresholds thresholds_for(const device_context& ctx, const spgemm_thresholds* asked,
                                  device_csr<T, I, O> a, device_csr<T, I, O> b) {
-  const spgemm::factor_sizes sizes{a.shape().row, static_cast<std::int64_t>(a.size()),
-                                   b.shape().row, static_cast<std::int64_t>(b.size())};
-  return spgemm::fit_to(asked != nullptr ? *asked : machine_of(ctx).spgemm, sizes,
+  return spgemm::fit_to(asked != nullptr ? *asked : machine_of(ctx).spgemm, sizes_of(a, b),
                         ctx.properties().multiprocessors);
 }
 
@@ -197,6 +201,36 @@ csr<T, I, OC, space::device> fill_twins(const device_context& ctx, const spgemm_
   return c;
 }
 
+/// C by diagonals; none if there are too many.
+template <class OC, class T, class I, class O>
+std::optional<csr<T, I, OC, space::device>>
+multiply_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f,
+                      const spgemm::factor_sizes& sizes, const spgemm_values<T>& v,
+                      const spgemm_thresholds& thresholds, const spgemm_options& options,
+                      stage_clock& clock) {
+  slice_product<I, O> slices(ctx, f, sizes, thresholds);
+  clock.lap(&spgemm_report::analyse);
+  if (!slices.pays()) return std::nullopt;
+  const placed_values<T> placed = slices.template place<T>(ctx, f, v); // while it counts
+  const bool is_counted = slices.is_counted();
+  clock.lap(&spgemm_report::count);
+  if (!is_counted) return std::nullopt;
+  require_fits<OC>(slices.entries());
+  require_within(options, "C takes ", result_bytes<T, I, OC>(f.rows, slices.entries()));
+  csr<T, I, OC, space::device> c(ctx, {static_cast<I>(f.rows), static_cast<I>(f.columns)},
+                                 static_cast<OC>(slices.entries()), {true, true});
+  exclusive_sums(ctx, f.rows, slices.sizes(), c.rowptr().data());
+  clock.lap(&spgemm_report::allocate);
+  slices.fill(ctx, placed, v, std::as_const(c).rowptr().data(),
+              fill_target<T, I>{c.colind().data(), c.values().data(), false}, nullptr);
+  clock.lap(&spgemm_report::fill);
+  if (options.report != nullptr) {
+    options.report->entries = slices.entries();
+    options.report->slice_rows = f.rows;
+  }
+  return c;
+}
+
 template <class OC, class T, class I, class O>
 csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T alpha,
                                                  device_csr<T, I, O> a, device_csr<T, I, O> b,
@@ -210,6 +244,13 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   spgemm_totals totals = analyse_rows(ctx, f, a.size(), thresholds, facts);
   clock.lap(&spgemm_report::analyse);
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
+  if (may_have_slices(thresholds, totals, f.rows)) {
+    auto c = multiply_by_diagonals<OC>(ctx, f, sizes_of(a, ordered.view()), v, thresholds, options,
+                                       clock);
+    if (c && options.report != nullptr)
+      options.report->products = static_cast<std::int64_t>(totals.products);
+    if (c) return std::move(*c);
+  }
   if (!pattern && may_have_twins(thresholds, totals, f.rows)) {
     twin_product<T, I, O> twins(ctx, f, b.shape().row, thresholds, totals, clock);
     if (twins.pays()) {
@@ -251,12 +292,28 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
 template <class I, class O> struct kept_rows final : detail::kept_analysis {
   row_facts<I, O> facts; // its a_rowptr is not used: A may be elsewhere by then
   spgemm_totals totals{};
-  std::optional<fill_bins<I>> bins; // none: C has no rows
+  std::optional<fill_bins<I>> bins; // none: C has no rows, or goes by diagonals
+  std::optional<slice_product<I, O>> slices;
   [[nodiscard]] std::size_t bytes() const override {
     return facts.products.bytes() + facts.first.bytes() + facts.last.bytes() +
-           (bins ? bins->bytes() : 0);
+           (bins ? bins->bytes() : 0) + (slices ? slices->bytes() : 0);
   }
 };
+
+/// Whether C goes by diagonals: then its rowptr is there, and they are kept.
+template <class I, class O, class OC>
+bool count_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f,
+                        const spgemm::factor_sizes& sizes, vector_view<OC, space::device> rowptr,
+                        kept_rows<I, O>& keeping) {
+  slice_product<I, O> slices(ctx, f, sizes, keeping.facts.thresholds);
+  if (!slices.pays() || !slices.is_counted()) return false;
+  require_fits<OC>(slices.entries());
+  exclusive_sums(ctx, f.rows, slices.sizes(), rowptr.data());
+  slices.drop_sizes();
+  keeping.facts = {};
+  keeping.slices.emplace(std::move(slices));
+  return true;
+}
 
 template <class T, class I, class O, class OC>
 std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<T, I, O> b,
@@ -269,6 +326,13 @@ std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<
   stage_clock untimed(ctx, nullptr);
   const spgemm_totals analysed =
       analyse_rows(ctx, f, a.size(), thresholds_for<T, I, O>(ctx, nullptr, a, b), facts);
+  if (may_have_slices(facts.thresholds, analysed, f.rows) &&
+      count_by_diagonals(ctx, f, sizes_of(a, ordered.view()), rowptr, *keeping)) {
+    ctx.synchronize();
+    const std::int64_t all = keeping->slices->entries();
+    kept = std::move(keeping);
+    return all;
+  }
   array<std::int64_t, space::device> counts(ctx, f.rows);
   keeping->totals = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
   const auto entries = static_cast<std::int64_t>(keeping->totals.entries);
@@ -289,15 +353,24 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
           device_csr<T, I, O> a, device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c,
           bool pattern, bool refill) {
   const auto& kept = static_cast<const kept_rows<I, O>&>(analysis);
-  if (!kept.bins) return;
+  if (!kept.bins && !kept.slices) return;
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
-  known_rows<I, O> known = kept.facts.view();
-  known.a_rowptr = f.a_rowptr;
   array<int, space::device> wrong(ctx, 1);
   check(cudaMemsetAsync(wrong.data(), 0, wrong.bytes(), ctx.stream()), "multiply_fill");
   const OC* rowptr = c.rowptr().data();
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
+  if (kept.slices) {
+    const fill_target<T, I> target{c.colind().data(), c.values().data(), refill};
+    kept.slices->fill(ctx, kept.slices->template place<T>(ctx, f, v), v, rowptr, target,
+                      wrong.data());
+    int is_wrong = 0;
+    if (refill) read_back(ctx, &is_wrong, std::as_const(wrong).data(), 1);
+    if (is_wrong != 0) throw_miscounted(ctx, f, a.size(), rowptr, refill);
+    return;
+  }
+  known_rows<I, O> known = kept.facts.view();
+  known.a_rowptr = f.a_rowptr;
   stage_clock untimed(ctx, nullptr);
   if (!fill_rows<T, I, O>(ctx, f, v, known, kept.totals, *kept.bins, rowptr,
                           {c.colind().data(), c.values().data(), refill}, spgemm_order::of_a,

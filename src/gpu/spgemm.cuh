@@ -51,6 +51,7 @@ struct spgemm_totals {
   unsigned long long a_entries;      // of A, in all rows
   unsigned long long longest_merged; // entries of A in a row that a thread merges, at most
   unsigned long long alike;          // rows of A that look like the one before: spgemm_twins.cuh
+  unsigned long long shifted;        // or like it, one column on: spgemm_slices.cuh
   class_totals of_class[spgemm::count_classes + 1]; // the last: heavy rows
 };
 

@@ -56,10 +56,19 @@ __device__ bool looks_like_last(const spgemm_factors<I, O>& f, std::int64_t row,
          f.a_colind[begin - 1] == f.a_colind[end - 1];
 }
 
+/// Whether it is as long as the one before, with first and last column one on.
+template <class I, class O>
+__device__ bool looks_shifted(const spgemm_factors<I, O>& f, std::int64_t row, O begin, O end) {
+  if (row == 0 || begin == end) return false;
+  const O before = f.a_rowptr[row - 1];
+  return begin - before == end - begin && f.a_colind[before] == f.a_colind[begin] - 1 &&
+         f.a_colind[begin - 1] == f.a_colind[end - 1] - 1;
+}
+
 /// Totals of the rows that a thread has noted.
 struct noted_rows {
   unsigned long long all = 0, all_most = 0, largest = 0, longest = 0, longest_merged = 0;
-  unsigned long long alike = 0;
+  unsigned long long alike = 0, shifted = 0;
 
   /// Notes a row; called by one thread for all that looked at the row.
   template <class I, class O>
@@ -89,8 +98,10 @@ struct noted_rows {
     all = warp_sum(all);
     all_most = warp_sum(all_most);
     alike = warp_sum(alike);
+    shifted = warp_sum(shifted);
     if (threadIdx.x % 32 != 0) return;
     if (alike > 0) atomicAdd(&totals->alike, alike);
+    if (shifted > 0) atomicAdd(&totals->shifted, shifted);
     atomicAdd(&totals->products, all);
     atomicAdd(&totals->most_entries, all_most);
     atomicMax(&totals->longest, largest);
@@ -168,6 +179,7 @@ __global__ void __launch_bounds__(block_threads)
       else
         noted.note(f, thresholds, block, extent, row, entries, products, first, last);
       noted.alike += looks_like_last(f, row, begin, f.a_rowptr[row + 1]) ? 1 : 0;
+      noted.shifted += looks_shifted(f, row, begin, f.a_rowptr[row + 1]) ? 1 : 0;
     }
     __syncwarp();
   }

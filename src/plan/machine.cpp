@@ -63,7 +63,9 @@ const std::vector<named_number>& all_numbers() {
                                      LACUNA_THRESHOLD(flat_length),
                                      LACUNA_THRESHOLD(tile_length),
                                      LACUNA_THRESHOLD(twin_products),
-                                     LACUNA_THRESHOLD(twin_share)};
+                                     LACUNA_THRESHOLD(twin_share),
+                                     LACUNA_THRESHOLD(slice_products),
+                                     LACUNA_THRESHOLD(slice_places)};
     numbers.insert(numbers.end(), std::begin(products), std::end(products));
     return numbers;
   }();

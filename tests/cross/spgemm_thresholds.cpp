@@ -26,6 +26,10 @@ std::vector<forced> ways(space where) {
   const auto tables = [](t& s) { s.merged_products = s.merged_products_of_few = 0; };
   const auto heavy = [](t& s) { s.light_products = 0; };
   const auto twins = [](t& s) { s.twin_products = s.twin_share = 0; };
+  const auto slices = [](t& s) {
+    s.slice_products = 0;
+    s.slice_places = 1000;
+  };
   if (where == space::host) return {{"tables", with(tables)}};
   return {{"tables", with(tables)},
           {"tables, one row of B at a time", with(tables, [](t& s) { s.flat_length = 0; })},
@@ -40,7 +44,8 @@ std::vector<forced> ways(space where) {
           {"heavy, by segments", with(tables, heavy, [](t& s) { s.tile_length = 0; })},
           {"heavy, by tiles",
            with(tables, heavy, [](t& s) { s.tile_length = s.flat_length = 1'000'000; })},
-          {"twins", with(twins)}};
+          {"twins", with(twins)},
+          {"slices", with(slices)}};
 }
 
 template <class C> class SpGEMMThresholds : public engine_test<C> {};
@@ -142,7 +147,8 @@ TYPED_TEST(SpGEMMThresholdsFew, ReportsAddUp) {
     EXPECT_EQ(report.products, estimate(ctx, a, a).products);
     EXPECT_GT(report.seconds(), 0);
     if (TypeParam::memory_space == space::device && method == spgemm_method::adaptive) {
-      EXPECT_EQ(report.merged_rows + report.table_rows + report.heavy_rows + report.twin_rows,
+      EXPECT_EQ(report.merged_rows + report.table_rows + report.heavy_rows + report.twin_rows +
+                    report.slice_rows,
                 a.shape().row);
     }
   }

@@ -37,6 +37,10 @@ struct spgemm_thresholds {
   /// Reasoned.
   std::int64_t twin_products = 8000;
   std::int64_t twin_share = 3;
+  /// From so many thousand products on, matrices whose entries lie on up to 64 diagonals are
+  /// multiplied by diagonals, if those have at most `slice_places` places an entry. Reasoned.
+  std::int64_t slice_products = 1000;
+  std::int64_t slice_places = 2;
   /// Rows whose columns lie close together have one bit or slot per column instead of a hash table.
   bool spans = true;
   friend bool operator==(const spgemm_thresholds&, const spgemm_thresholds&) = default;
@@ -63,9 +67,9 @@ struct spgemm_report {
   double bin_for_fill = 0;
   double fill = 0; ///< the numeric pass, sorting included
   std::int64_t products = 0, entries = 0;
-  /// Rows that were filled by threads, from tables, by column ranges, and together with neighbours
-  /// of the same pattern (0 on a host).
-  std::int64_t merged_rows = 0, table_rows = 0, heavy_rows = 0, twin_rows = 0;
+  /// Rows that were filled by threads, from tables, by column ranges, together with neighbours of
+  /// the same pattern, and by diagonals (0 on a host).
+  std::int64_t merged_rows = 0, table_rows = 0, heavy_rows = 0, twin_rows = 0, slice_rows = 0;
   [[nodiscard]] double seconds() const {
     return analyse + bin_for_count + count + allocate + bin_for_fill + fill;
   }

@@ -1,0 +1,270 @@
+// Kernels of spgemm_slices.cuh: diagonals of a matrix, which of them each row has, values by
+// diagonal, entries of C's rows, C.
+#pragma once
+
+#include "gpu/parts/hash.cuh"
+#include "gpu/parts/load.cuh"
+#include "gpu/parts/offsets.cuh"
+#include "gpu/spgemm.cuh"
+#include "gpu/spgemm_slice_steps.hpp"
+
+namespace lacuna::detail::gpu {
+
+/// The diagonals of a matrix: made from zeros.
+struct found_diagonals {
+  std::int64_t of[most_diagonals]; // in any order
+  unsigned count;                  // more than most_diagonals: too many to be kept
+  unsigned is_unsorted;            // a row's columns do not ascend
+};
+/// Slots of a table of keys, each 2 (column - row) + 1, 0 where none is.
+inline constexpr int diagonal_slots = 2 * most_diagonals;
+
+__device__ inline unsigned long long diagonal_key(std::int64_t column, std::int64_t row) {
+  return 2 * static_cast<unsigned long long>(column - row) + 1;
+}
+/// Whether the key is new in a table of zeros that has room, or there is none.
+__device__ inline bool add_diagonal(unsigned long long* keys, unsigned long long key) {
+  constexpr int shift = 25;
+  static_assert(1u << (32 - shift) == diagonal_slots);
+  unsigned slot = hash_of(static_cast<std::int64_t>(key), shift);
+  for (int tried = 0; tried < diagonal_slots; ++tried) {
+    unsigned long long stored = *static_cast<volatile unsigned long long*>(keys + slot);
+    if (stored == 0) {
+      stored = atomicCAS(keys + slot, 0ull, key);
+      if (stored == 0) return true;
+    }
+    if (stored == key) return false;
+    slot = (slot + 1) % diagonal_slots;
+  }
+  return true;
+}
+
+/// `lanes` lanes per row, a power of two. Rows need not be sorted.
+template <class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    find_diagonals_kernel(const O* rowptr, const I* colind, std::int64_t rows, int lanes,
+                          unsigned long long* all_keys, found_diagonals* found) {
+  __shared__ unsigned long long keys[diagonal_slots];
+  __shared__ unsigned count;
+  if (threadIdx.x < diagonal_slots) keys[threadIdx.x] = 0;
+  if (threadIdx.x == 0) count = *static_cast<volatile unsigned*>(&found->count);
+  __syncthreads();
+  const bool has_room = count <= most_diagonals;
+  __syncthreads();
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  if (!has_room) return;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x / lanes;
+  unsigned long long last = 0, before = 0; // of neighbouring rows a lane meets the same one or two
+  for (std::int64_t row = thread_index() / lanes; row < rows; row += stride) {
+    for (std::int64_t k = rowptr[row] + threadIdx.x % lanes; k < rowptr[row + 1]; k += lanes) {
+      const unsigned long long key = diagonal_key(colind[k], row);
+      if (key != last && key != before && add_diagonal(keys, key)) atomicAdd(&count, 1u);
+      before = last;
+      last = key;
+    }
+    if (*static_cast<volatile unsigned*>(&count) > most_diagonals) break;
+  }
+  __syncthreads();
+  if (count > most_diagonals) {
+    if (threadIdx.x == 0) atomicMax(&found->count, most_diagonals + 1u);
+  } else if (threadIdx.x < diagonal_slots && keys[threadIdx.x] != 0) {
+    const unsigned long long key = keys[threadIdx.x];
+    if (!add_diagonal(all_keys, key)) return;
+    const unsigned place = atomicAdd(&found->count, 1u);
+    if (place < most_diagonals) found->of[place] = static_cast<std::int64_t>(key) >> 1;
+  }
+}
+
+/// masks[row]: bit k, whether the row has the k-th of those diagonals in ascending order.
+template <class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    mask_rows_kernel(const O* rowptr, const I* colind, std::int64_t rows, int lanes,
+                     found_diagonals* found, unsigned long long* masks) {
+  __shared__ std::int64_t sorted[most_diagonals];
+  const unsigned count = found->count;
+  if (count > most_diagonals) return;
+  if (threadIdx.x < count) {
+    const std::int64_t own = found->of[threadIdx.x];
+    unsigned smaller = 0;
+    for (unsigned k = 0; k < count; ++k) smaller += found->of[k] < own ? 1 : 0;
+    sorted[smaller] = own;
+  }
+  __syncthreads();
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x / lanes;
+  const std::int64_t rounds = (rows + stride - 1) / stride;
+  bool ascends = true;
+  std::int64_t row = thread_index() / lanes;
+  for (std::int64_t round = 0; round < rounds; ++round, row += stride) {
+    const std::int64_t begin = row < rows ? rowptr[row] : O{0};
+    const std::int64_t end = row < rows ? rowptr[row + 1] : O{0};
+    unsigned long long mask = 0;
+    for (std::int64_t k = begin + threadIdx.x % lanes; k < end; k += lanes) {
+      const I column = colind[k];
+      ascends = ascends && (k == begin || colind[k - 1] < column);
+      const std::int64_t diagonal = column - row;
+      auto place = static_cast<unsigned>(min(k - begin, std::int64_t{most_diagonals - 1}));
+      if (place >= count || sorted[place] != diagonal) { // the row lacks some
+        place = 0;
+        for (unsigned left = count; left > 1;) {
+          const unsigned half = left / 2;
+          if (sorted[place + half] <= diagonal) place += half;
+          left -= half;
+        }
+      }
+      mask |= 1ull << place;
+    }
+    __syncwarp();
+    for (int step = lanes / 2; step > 0; step /= 2)
+      mask |= __shfl_xor_sync(whole_warp, mask, step, lanes);
+    if (row < rows && threadIdx.x % lanes == 0) masks[row] = mask;
+  }
+  if (!ascends) found->is_unsorted = 1;
+}
+
+/// Values slice by slice, in each diagonal by diagonal, in each row by row; 0 where none is. One
+/// warp per slice.
+template <class T, class O>
+__global__ void __launch_bounds__(128)
+    slice_values_kernel(const O* rowptr, const unsigned long long* masks, std::int64_t rows,
+                        int diagonals, const T* values, T* sliced) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  const std::int64_t first = thread_index() / diagonal_slice_rows * diagonal_slice_rows;
+  if (first >= rows) return;
+  const int lane = static_cast<int>(threadIdx.x) % diagonal_slice_rows;
+  const int places = diagonal_slice_rows * diagonals;
+  T* const staged =
+      reinterpret_cast<T*>(shared) + static_cast<int>(threadIdx.x) / diagonal_slice_rows * places;
+  const std::int64_t row = min(first + lane, rows);
+  const std::int64_t begin = rowptr[first];
+  const auto count =
+      static_cast<int>(min(std::int64_t{rowptr[min(first + diagonal_slice_rows, rows)]} - begin,
+                           static_cast<std::int64_t>(places)));
+#pragma unroll 4
+  for (int k = lane; k < count; k += diagonal_slice_rows) staged[k] = load_once(values + begin + k);
+  __syncwarp();
+  const unsigned long long mask = row < rows ? masks[row] : 0;
+  auto at = static_cast<int>(rowptr[row] - begin);
+  T* const to = sliced + first * diagonals + lane;
+  for (int k = 0; k < diagonals; ++k)
+    to[k * diagonal_slice_rows] = (mask >> k & 1) != 0 ? staged[at++] : T{0};
+}
+
+__device__ inline slice_step load_step(const slice_step* at) {
+  const int4 whole = __ldg(reinterpret_cast<const int4*>(at));
+  slice_step step;
+  memcpy(&step, &whole, sizeof step);
+  return step;
+}
+
+/// What counting and filling read of the factors.
+struct sliced_pattern {
+  const slice_step* steps;
+  const slice_window* windows;
+  int window_count;
+  std::int64_t rows;               // of A and C
+  const unsigned long long *a, *b; // masks
+  const unsigned char* is_whole;   // of each slice: all rows, and those of B they need, have all
+};
+
+/// Diagonals of A, B and C.
+struct diagonal_counts {
+  int a, b, c;
+};
+
+template <class T> struct sliced_values {
+  const T *a, *b;
+  T alpha;
+  bool pattern; // no value is read, those of C are 1
+  int a_diagonals, b_diagonals;
+};
+
+/// One slice of C: a lane has a row. `whole`: no mask is looked at.
+template <int width, bool whole, class T, class I>
+__device__ void fill_slice(const sliced_pattern& p, const sliced_values<T>& v, std::int64_t first,
+                           int staged, bool at_once, read_offsets rowptr,
+                           const fill_target<T, I>& c, int* wrong, T* values, I* columns) {
+  constexpr int lanes = diagonal_slice_rows;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const std::int64_t row = first + lane;
+  const unsigned long long mask = !whole && row < p.rows ? p.a[row] : 0;
+  const T* const a = v.a + first * v.a_diagonals + lane;
+  const int b_slice = lanes * v.b_diagonals;
+  std::int64_t to = rowptr[whole ? row : min(row, p.rows)];
+  const std::int64_t begin = __shfl_sync(whole_warp, to, 0);
+  const int own = at_once ? static_cast<int>(to - begin) : lane * staged;
+  int at = own, step = 0;
+  slice_step next = load_step(p.steps);
+  for (int w = 0; w < p.window_count; ++w) {
+    const slice_window window = p.windows[w];
+    T sums[width];
+#pragma unroll
+    for (int u = 0; u < width; ++u) sums[u] = no_product<T>();
+    unsigned made = 0;
+    for (; step < window.end; ++step) {
+      const slice_step s = next;
+      next = load_step(p.steps + step + 1);
+      const std::int64_t j = row + s.diagonal; // a row of B's, if A has an entry there
+      const bool is_met = whole || (mask >> s.a() & 1) != 0;
+      unsigned has = s.sums();
+      if (!whole) has = is_met ? static_cast<unsigned>(p.b[j] >> s.b()) << s.first() & has : 0;
+      made |= has;
+      const bool is_read = is_met && !v.pattern;
+      const T factor = is_read ? a[lanes * s.a()] * v.alpha : T{0};
+      const T* const b =
+          v.b + std::int64_t{static_cast<int>(j >> 5)} * b_slice + s.values + (j & (lanes - 1));
+      T of_b[width];
+#pragma unroll
+      for (int u = 0; u < width; ++u)
+        of_b[u] = is_read && (s.sums() >> u & 1) != 0 ? b[lanes * u] : T{0};
+#pragma unroll
+      for (int u = 0; u < width; ++u)
+        if ((has >> u & 1) != 0) sums[u] += rounded_product(factor, of_b[u]);
+    }
+#pragma unroll
+    for (int u = 0; u < width; ++u)
+      if ((made >> u & 1) != 0) {
+        columns[at] = static_cast<I>(row + window.diagonal + u);
+        values[at++] = v.pattern ? T{1} : sums[u];
+      }
+    if (window.is_last == 0) continue;
+    __syncwarp();
+    if (at_once) {
+      const int count = __shfl_sync(whole_warp, at, lanes - 1);
+      for (int k = lane; k < count; k += lanes) c.put(begin + k, columns[k], values[k], wrong);
+      return;
+    }
+    const int across = staged > lanes / 2 + 1 ? lanes : lanes / 2, k = lane % across;
+    for (int r = lane / across; r < lanes; r += lanes / across) {
+      const int count = __shfl_sync(whole_warp, at - own, r);
+      const std::int64_t of_row = __shfl_sync(whole_warp, to, r);
+      if (k < count) c.put(of_row + k, columns[r * staged + k], values[r * staged + k], wrong);
+    }
+    __syncwarp();
+    to += at - own;
+    at = own;
+  }
+}
+
+/// One warp per slice.
+template <int width, class T, class I>
+__global__ void __launch_bounds__(128)
+    fill_slices_kernel(const sliced_pattern p, const sliced_values<T> v, int staged, bool at_once,
+                       read_offsets rowptr, const fill_target<T, I> c, int* wrong) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  const std::int64_t slice = thread_index() / diagonal_slice_rows;
+  const std::int64_t first = slice * diagonal_slice_rows;
+  if (first >= p.rows) return;
+  const int entries = diagonal_slice_rows * staged;
+  const int warp = static_cast<int>(threadIdx.x) / diagonal_slice_rows;
+  const int warps = static_cast<int>(blockDim.x) / diagonal_slice_rows;
+  T* const values = reinterpret_cast<T*>(shared) + warp * entries;
+  I* const columns =
+      reinterpret_cast<I*>(reinterpret_cast<T*>(shared) + warps * entries) + warp * entries;
+  if (p.is_whole[slice] != 0)
+    fill_slice<width, true>(p, v, first, staged, at_once, rowptr, c, wrong, values, columns);
+  else
+    fill_slice<width, false>(p, v, first, staged, at_once, rowptr, c, wrong, values, columns);
+}
+
+} // namespace lacuna::detail::gpu

@@ -1,0 +1,242 @@
+#include "gpu/spgemm_slices.cuh"
+
+#include <optional>
+
+#include "gpu/parts/load.cuh"
+#include "gpu/spgemm_bins.cuh"
+
+namespace lacuna::detail::gpu {
+namespace {
+
+/// One thread per row, of which a warp has a slice's.
+__global__ void __launch_bounds__(block_threads)
+    count_slices_kernel(const sliced_pattern p, const std::int64_t* a_diagonals,
+                        const diagonal_counts counts, unsigned char* is_whole, int* sizes,
+                        unsigned long long* entries) {
+  __shared__ unsigned long long of_block;
+  if (threadIdx.x == 0) of_block = 0;
+  __syncthreads();
+  const std::int64_t row = thread_index();
+  const unsigned long long mask = row < p.rows ? p.a[row] : 0;
+  const unsigned long long all_of_b = ~0ull >> (most_diagonals - counts.b);
+  bool is_full = mask == ~0ull >> (most_diagonals - counts.a);
+  for (int k = 0; is_full && k < counts.a; ++k) is_full = p.b[row + a_diagonals[k]] == all_of_b;
+  __syncwarp();
+  int size = counts.c;
+  const bool is_whole_slice = __all_sync(whole_warp, is_full) != 0;
+  if (!is_whole_slice) {
+    size = 0;
+    for (int w = 0, step = 0; w < p.window_count; ++w) {
+      const int end = p.windows[w].end;
+      unsigned made = 0;
+      for (; step < end; ++step) {
+        const slice_step s = load_step(p.steps + step);
+        if ((mask >> s.a() & 1) != 0)
+          made |= static_cast<unsigned>(p.b[row + s.diagonal] >> s.b()) << s.first() & s.sums();
+      }
+      size += __popc(made);
+    }
+  }
+  __syncwarp();
+  if (row < p.rows) sizes[row] = size;
+  const auto of_warp = warp_sum(static_cast<unsigned long long>(size));
+  if (threadIdx.x % diagonal_slice_rows == 0 && row < p.rows) {
+    is_whole[row / diagonal_slice_rows] = is_whole_slice ? 1 : 0;
+    atomicAdd(&of_block, of_warp);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(entries, of_block);
+}
+
+/// Lanes for a row, with about two entries each.
+int lanes_of_rows(std::int64_t rows, std::int64_t entries) {
+  int lanes = 1;
+  while (lanes < 32 && 2 * lanes * rows < entries) lanes *= 2;
+  return lanes;
+}
+
+unsigned blocks_of_slices(std::int64_t rows, int warps) {
+  const std::int64_t of_block = std::int64_t{diagonal_slice_rows} * warps;
+  return static_cast<unsigned>((rows + of_block - 1) / of_block);
+}
+
+std::vector<std::int64_t> sorted_diagonals(const found_diagonals& found) {
+  std::vector<std::int64_t> sorted(found.of, found.of + found.count);
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+} // namespace
+
+template <class I, class O>
+slice_product<I, O>::slice_product(const device_context& ctx, const spgemm_factors<I, O>& f,
+                                   const spgemm::factor_sizes& sizes,
+                                   const spgemm_thresholds& thresholds)
+    : rows_(f.rows), b_rows_(sizes.b_rows) {
+  if (sizes.a_entries == 0 || sizes.b_entries == 0) return;
+  // A may be a view of B's first rows.
+  is_square_ = f.a_rowptr == f.b_rowptr && f.a_colind == f.b_colind && sizes.a_rows == sizes.b_rows;
+  scratch_ = array<slice_scratch, space::device>(ctx, 1);
+  slice_scratch* const scratch = scratch_.data();
+  check(cudaMemsetAsync(scratch, 0, sizeof(slice_scratch), ctx.stream()), "slice_product");
+  slice_findings* const found = &scratch->found;
+  find_diagonals(ctx, f.a_rowptr, f.a_colind, rows_, sizes.a_entries, scratch->a_keys, &found->a);
+  if (!is_square_)
+    find_diagonals(ctx, f.b_rowptr, f.b_colind, b_rows_, sizes.b_entries, scratch->b_keys,
+                   &found->b);
+  std::optional<read_ahead<slice_findings>> arriving(std::in_place, ctx.stream(), found);
+  a_masks_ = mask_rows(ctx, f.a_rowptr, f.a_colind, rows_, sizes.a_entries, &found->a);
+  if (!is_square_)
+    b_masks_ = mask_rows(ctx, f.b_rowptr, f.b_colind, b_rows_, sizes.b_entries, &found->b);
+  const slice_findings there = arriving->get();
+  arriving.reset(); // a thread has one at a time
+  const auto is_full_enough = [&](unsigned diagonals, std::int64_t rows, std::int64_t entries) {
+    return diagonals <= most_diagonals &&
+           diagonals * rows <= std::min<std::int64_t>(thresholds.slice_places, 1 << 20) * entries;
+  };
+  if (!is_full_enough(there.a.count, rows_, sizes.a_entries)) return;
+  if (!is_square_ && !is_full_enough(there.b.count, b_rows_, sizes.b_entries)) return;
+  a_ = sorted_diagonals(there.a);
+  b_ = is_square_ ? a_ : sorted_diagonals(there.b);
+  plan_ = plan_slices(a_, b_);
+  count(ctx);
+  pays_ = true;
+}
+
+template <class I, class O>
+void slice_product<I, O>::find_diagonals(const device_context& ctx, const O* rowptr,
+                                         const I* colind, std::int64_t rows, std::int64_t entries,
+                                         unsigned long long* keys, found_diagonals* found) const {
+  const int lanes = lanes_of_rows(rows, entries);
+  find_diagonals_kernel<<<resident_blocks(ctx, rows * lanes, 8), block_threads, 0, ctx.stream()>>>(
+      rowptr, colind, rows, lanes, keys, found);
+  check_launch("find_diagonals_kernel");
+}
+
+template <class I, class O>
+array<unsigned long long, space::device>
+slice_product<I, O>::mask_rows(const device_context& ctx, const O* rowptr, const I* colind,
+                               std::int64_t rows, std::int64_t entries,
+                               found_diagonals* found) const {
+  array<unsigned long long, space::device> masks(ctx, rows);
+  const int lanes = lanes_of_rows(rows, entries);
+  mask_rows_kernel<<<resident_blocks(ctx, rows * lanes, 8), block_threads, 0, ctx.stream()>>>(
+      rowptr, colind, rows, lanes, found, masks.data());
+  check_launch("mask_rows_kernel");
+  return masks;
+}
+
+template <class I, class O> void slice_product<I, O>::count(const device_context& ctx) {
+  const std::size_t steps = plan_.steps.size() * sizeof(slice_step),
+                    windows = plan_.windows.size() * sizeof(slice_window),
+                    diagonals = a_.size() * sizeof(std::int64_t);
+  uploaded_.resize(steps + windows + diagonals);
+  std::memcpy(uploaded_.data(), plan_.steps.data(), steps);
+  std::memcpy(uploaded_.data() + steps, plan_.windows.data(), windows);
+  std::memcpy(uploaded_.data() + steps + windows, a_.data(), diagonals);
+  program_ = array<unsigned char, space::device>(ctx, static_cast<std::int64_t>(uploaded_.size()));
+  copy_bytes(ctx, program_.data(), uploaded_.data(), uploaded_.size(), space::host);
+  sizes_ = array<int, space::device>(ctx, rows_);
+  is_whole_ = array<unsigned char, space::device>(ctx, (rows_ + diagonal_slice_rows - 1) /
+                                                           diagonal_slice_rows);
+  const diagonal_counts counts{static_cast<int>(a_.size()), static_cast<int>(b_.size()),
+                               plan_.diagonals};
+  count_slices_kernel<<<blocks_for(rows_), block_threads, 0, ctx.stream()>>>(
+      pattern(), reinterpret_cast<const std::int64_t*>(program_.data() + steps + windows), counts,
+      is_whole_.data(), sizes_.data(), &scratch_.data()->found.entries);
+  check_launch("count_slices_kernel");
+  counted_ = std::make_unique<read_ahead<slice_findings>>(ctx.stream(), &scratch_.data()->found);
+}
+
+template <class I, class O> sliced_pattern slice_product<I, O>::pattern() const {
+  const auto* const steps = reinterpret_cast<const slice_step*>(program_.data());
+  return {steps,
+          reinterpret_cast<const slice_window*>(steps + plan_.steps.size()),
+          static_cast<int>(plan_.windows.size()),
+          rows_,
+          a_masks_.data(),
+          is_square_ ? a_masks_.data() : b_masks_.data(),
+          is_whole_.data()};
+}
+
+template <class I, class O> bool slice_product<I, O>::is_counted() {
+  const slice_findings there = counted_->get();
+  counted_.reset();
+  scratch_ = {};
+  uploaded_ = {};
+  entries_ = static_cast<std::int64_t>(there.entries);
+  return there.a.is_unsorted == 0;
+}
+
+template <class I, class O>
+template <class T>
+array<T, space::device>
+slice_product<I, O>::place_one(const device_context& ctx, const O* rowptr, const T* values,
+                               const array<unsigned long long, space::device>& masks,
+                               std::size_t diagonals) const {
+  const std::int64_t rows = masks.size(), places = rows + diagonal_slice_rows - 1;
+  const auto count = static_cast<int>(diagonals);
+  array<T, space::device> placed(ctx, places / diagonal_slice_rows * diagonal_slice_rows * count);
+  const std::size_t each = diagonal_slice_rows * diagonals * sizeof(T);
+  constexpr int warps = 4;
+  auto* const kernel = slice_values_kernel<T, O>;
+  allow_shared(kernel, warps * each);
+  kernel<<<blocks_of_slices(rows, warps), 32 * warps, warps * each, ctx.stream()>>>(
+      rowptr, masks.data(), rows, count, values, placed.data());
+  check_launch("slice_values_kernel");
+  return placed;
+}
+
+template <class I, class O>
+template <class T>
+placed_values<T> slice_product<I, O>::place(const device_context& ctx,
+                                            const spgemm_factors<I, O>& f,
+                                            const spgemm_values<T>& v) const {
+  placed_values<T> placed;
+  if (v.pattern) return placed;
+  placed.a = place_one(ctx, f.a_rowptr, v.a, a_masks_, a_.size());
+  if (!is_square_ || v.a != v.b)
+    placed.b = place_one(ctx, f.b_rowptr, v.b, is_square_ ? a_masks_ : b_masks_, b_.size());
+  return placed;
+}
+
+template <class I, class O>
+template <class T>
+void slice_product<I, O>::fill(const device_context& ctx, const placed_values<T>& placed,
+                               const spgemm_values<T>& v, read_offsets rowptr,
+                               const fill_target<T, I>& target, int* wrong) const {
+  const sliced_values<T> values{placed.a.data(),
+                                placed.b.empty() ? placed.a.data() : placed.b.data(),
+                                v.alpha,
+                                v.pattern,
+                                static_cast<int>(a_.size()),
+                                static_cast<int>(b_.size())};
+  const int staged = plan_.staged | 1; // odd: lanes side by side meet in no bank
+  constexpr int warps = 4;             // of a block that fills
+  const std::size_t bytes =
+      (sizeof(T) + sizeof(I)) * static_cast<std::size_t>(warps * diagonal_slice_rows * staged);
+  const auto launch = [&](auto width) {
+    auto* const kernel = fill_slices_kernel<width(), T, I>;
+    allow_shared(kernel, bytes);
+    kernel<<<blocks_of_slices(rows_, warps), 32 * warps, bytes, ctx.stream()>>>(
+        pattern(), values, staged, plan_.at_once, rowptr, target, wrong);
+    check_launch("fill_slices_kernel");
+  };
+  if (plan_.width == narrow_window)
+    launch(std::integral_constant<int, narrow_window>{});
+  else
+    launch(std::integral_constant<int, wide_window>{});
+}
+
+#define LACUNA_INSTANTIATE(I, O) template class slice_product<I, O>;
+LACUNA_FOR_EACH_KERNEL_INDEX(LACUNA_INSTANTIATE)
+#undef LACUNA_INSTANTIATE
+#define LACUNA_INSTANTIATE(T, I, O)                                                                \
+  template placed_values<T> slice_product<I, O>::place<T>(                                         \
+      const device_context&, const spgemm_factors<I, O>&, const spgemm_values<T>&) const;          \
+  template void slice_product<I, O>::fill<T>(const device_context&, const placed_values<T>&,       \
+                                             const spgemm_values<T>&, read_offsets,                \
+                                             const fill_target<T, I>&, int*) const;
+LACUNA_FOR_EACH_KERNEL_TYPE(LACUNA_INSTANTIATE)
+
+} // namespace lacuna::detail::gpu
