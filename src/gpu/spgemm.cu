@@ -3,6 +3,7 @@
 // most, for broad rows 40 bytes per product, of up to 2^25 products. That of sorting:
 // spgemm_expand.cuh; of rows of one pattern: spgemm_twins.cuh.
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "gpu/parts/any_of.cuh"
 #include "gpu/parts/scan.cuh"
 #include "gpu/spgemm_expand.cuh"
+#include "gpu/spgemm_places.cuh"
 #include "gpu/spgemm_split.cuh"
 #include "gpu/spgemm_twins.cuh"
 #include "op/spgemm_segments.hpp"
@@ -180,23 +182,6 @@ multiply_to_segments(const device_context& ctx, T alpha, device_csr<T, I, O> a,
   return c;
 }
 
-/// C by groups of rows, which are found and counted.
-template <class OC, class T, class I, class O>
-csr<T, I, OC, space::device> fill_twins(const device_context& ctx, const spgemm_factors<I, O>& f,
-                                        const spgemm_values<T>& v, std::int64_t a_entries,
-                                        index<I> shape, twin_product<T, I, O>& twins,
-                                        const spgemm_options& options, stage_clock& clock) {
-  require_fits<OC>(twins.entries());
-  require_within(options, "C takes ", result_bytes<T, I, OC>(f.rows, twins.entries()));
-  csr<T, I, OC, space::device> c(ctx, shape, static_cast<OC>(twins.entries()), {true, true});
-  exclusive_sums(ctx, f.rows, twins.sizes(), c.rowptr().data());
-  clock.lap(&spgemm_report::allocate);
-  const OC* const rowptr = std::as_const(c).rowptr().data();
-  if (!twins.fill(v, rowptr, c.colind().data(), c.values().data(), clock))
-    throw_miscounted(ctx, f, a_entries, rowptr, false);
-  return c;
-}
-
 template <class OC, class T, class I, class O>
 csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T alpha,
                                                  device_csr<T, I, O> a, device_csr<T, I, O> b,
@@ -210,18 +195,16 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   spgemm_totals totals = analyse_rows(ctx, f, a.size(), thresholds, facts);
   clock.lap(&spgemm_report::analyse);
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
-  if (!pattern && may_have_twins(thresholds, totals, f.rows)) {
-    twin_product<T, I, O> twins(ctx, f, b.shape().row, thresholds, totals, clock);
-    if (twins.pays()) {
-      if (options.report != nullptr) {
-        options.report->products = static_cast<std::int64_t>(totals.products);
-        options.report->entries = twins.entries();
-      }
-      return fill_twins<OC>(ctx, f, v, a.size(), shape, twins, options, clock);
-    }
-  }
   array<std::int64_t, space::device> counts(ctx, f.rows);
-  totals = count_rows(ctx, f, facts, totals, counts.data(), clock);
+  twin_groups<I, O> twins;
+  if (may_have_twins(thresholds, totals, f.rows)) {
+    twins = twin_groups<I, O>(ctx, f, b.shape().row, thresholds, totals, counts.data());
+    clock.lap(&spgemm_report::count);
+  }
+  if (twins.pay())
+    totals.entries = twins.totals().entries;
+  else
+    totals = count_rows(ctx, f, facts, totals, counts.data(), clock);
   const auto entries = static_cast<std::int64_t>(totals.entries);
   require_fits<OC>(entries);
   require_within(options, "C takes ", result_bytes<T, I, OC>(f.rows, entries));
@@ -231,8 +214,11 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   clock.lap(&spgemm_report::allocate);
   const OC* rowptr = std::as_const(c).rowptr().data();
   const fill_target<T, I> target{c.colind().data(), c.values().data(), false};
-  if (f.rows > 0) {
-    spgemm_counters* const counters = facts.counters.data();
+  spgemm_counters* const counters = facts.counters.data();
+  if (twins.pay()) {
+    if (!fill_twins<T, I, O>(ctx, f, v, twins, rowptr, target, &counters->wrong, clock))
+      throw_miscounted(ctx, f, a.size(), rowptr, false);
+  } else if (f.rows > 0) {
     const fill_bins<I> bins =
         bin_to_fill<I, O>(ctx, f, facts.view(), totals, rowptr, counters->binned_to_fill);
     clock.lap(&spgemm_report::bin_for_fill);
@@ -247,15 +233,37 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   return c;
 }
 
-/// What the analysis found of rows, and their bins: all that a fill needs beside A, B and C.
+/// What the analysis found of rows, and their bins or groups: all that a fill needs beside A, B and
+/// C. A refill adds the places of products.
 template <class I, class O> struct kept_rows final : detail::kept_analysis {
   row_facts<I, O> facts; // its a_rowptr is not used: A may be elsewhere by then
   spgemm_totals totals{};
-  std::optional<fill_bins<I>> bins; // none: C has no rows
+  std::optional<fill_bins<I>> bins; // none: C has no rows, or groups
+  std::optional<twin_groups<I, O>> twins;
+
   [[nodiscard]] std::size_t bytes() const override {
+    const std::lock_guard<std::mutex> guard(lock_);
     return facts.products.bytes() + facts.first.bytes() + facts.last.bytes() +
-           (bins ? bins->bytes() : 0);
+           (bins ? bins->bytes() : 0) + (twins ? twins->bytes() : 0) +
+           (places_ ? places_->bytes() : 0);
   }
+  /// Finds them if no call before has.
+  template <class T>
+  const product_places<I, O>& places(const device_context& ctx, const spgemm_factors<I, O>& f,
+                                     const known_rows<I, O>& known, read_offsets rowptr,
+                                     const fill_target<T, I>& c) const {
+    const std::lock_guard<std::mutex> guard(lock_);
+    if (!places_) {
+      const auto entries = static_cast<std::int64_t>(totals.entries);
+      places_.emplace(ctx, f, known, totals, bins->bins, rowptr, c.colind, entries,
+                      static_cast<std::size_t>(entries) * (sizeof(T) + sizeof(I)));
+    }
+    return *places_;
+  }
+
+private:
+  mutable std::mutex lock_;
+  mutable std::optional<product_places<I, O>> places_;
 };
 
 template <class T, class I, class O, class OC>
@@ -267,18 +275,31 @@ std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<
   auto keeping = std::make_shared<kept_rows<I, O>>();
   row_facts<I, O>& facts = keeping->facts;
   stage_clock untimed(ctx, nullptr);
-  const spgemm_totals analysed =
-      analyse_rows(ctx, f, a.size(), thresholds_for<T, I, O>(ctx, nullptr, a, b), facts);
+  const spgemm_thresholds thresholds = thresholds_for<T, I, O>(ctx, nullptr, a, b);
+  const spgemm_totals analysed = analyse_rows(ctx, f, a.size(), thresholds, facts);
   array<std::int64_t, space::device> counts(ctx, f.rows);
-  keeping->totals = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
+  if (may_have_twins(thresholds, analysed, f.rows)) {
+    keeping->twins.emplace(ctx, f, b.shape().row, thresholds, analysed, counts.data());
+    if (!keeping->twins->pay()) keeping->twins.reset();
+  }
+  if (keeping->twins) {
+    keeping->totals = analysed;
+    keeping->totals.entries = keeping->twins->totals().entries;
+  } else {
+    keeping->totals = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
+  }
   const auto entries = static_cast<std::int64_t>(keeping->totals.entries);
   require_fits<OC>(entries);
   exclusive_sums(ctx, f.rows, counts.data(), rowptr.data());
-  if (f.rows > 0)
-    keeping->bins.emplace(bin_to_fill<I, O>(ctx, f, facts.view(), keeping->totals, rowptr.data(),
-                                            facts.counters.data()->binned_to_fill));
-  facts.counters = {};
-  facts.a_rowptr = nullptr;
+  if (keeping->twins) {
+    facts = {};
+  } else {
+    if (f.rows > 0)
+      keeping->bins.emplace(bin_to_fill<I, O>(ctx, f, facts.view(), keeping->totals, rowptr.data(),
+                                              facts.counters.data()->binned_to_fill));
+    facts.counters = {};
+    facts.a_rowptr = nullptr;
+  }
   ctx.synchronize(); // what is kept may be used on another stream
   kept = std::move(keeping);
   return entries;
@@ -289,20 +310,30 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
           device_csr<T, I, O> a, device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c,
           bool pattern, bool refill) {
   const auto& kept = static_cast<const kept_rows<I, O>&>(analysis);
-  if (!kept.bins) return;
+  if (!kept.bins && !kept.twins) return;
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
   known_rows<I, O> known = kept.facts.view();
   known.a_rowptr = f.a_rowptr;
-  array<int, space::device> wrong(ctx, 1);
-  check(cudaMemsetAsync(wrong.data(), 0, wrong.bytes(), ctx.stream()), "multiply_fill");
-  const OC* rowptr = c.rowptr().data();
+  const OC* const rowptr = c.rowptr().data();
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
+  const fill_target<T, I> target{c.colind().data(), c.values().data(), refill};
   stage_clock untimed(ctx, nullptr);
-  if (!fill_rows<T, I, O>(ctx, f, v, known, kept.totals, *kept.bins, rowptr,
-                          {c.colind().data(), c.values().data(), refill}, spgemm_order::of_a,
-                          wrong.data(), untimed))
-    throw_miscounted(ctx, f, a.size(), rowptr, refill);
+  const auto made = [&] {
+    if (refill && kept.bins) {
+      const product_places<I, O>& places = kept.places(ctx, f, known, rowptr, target);
+      if (places.exist())
+        return places.refill(ctx, f, v, known, kept.totals, *kept.bins, rowptr,
+                             static_cast<std::int64_t>(kept.totals.entries), target);
+    }
+    array<int, space::device> wrong(ctx, 1);
+    check(cudaMemsetAsync(wrong.data(), 0, wrong.bytes(), ctx.stream()), "multiply_fill");
+    if (kept.twins)
+      return fill_twins<T, I, O>(ctx, f, v, *kept.twins, rowptr, target, wrong.data(), untimed);
+    return fill_rows<T, I, O>(ctx, f, v, known, kept.totals, *kept.bins, rowptr, target,
+                              spgemm_order::of_a, wrong.data(), untimed);
+  };
+  if (!made()) throw_miscounted(ctx, f, a.size(), rowptr, refill);
 }
 } // namespace
 
