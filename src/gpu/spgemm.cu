@@ -255,7 +255,7 @@ template <class I, class O> struct kept_rows final : detail::kept_analysis {
     const std::lock_guard<std::mutex> guard(lock_);
     if (!places_) {
       const auto entries = static_cast<std::int64_t>(totals.entries);
-      places_.emplace(ctx, f, known, totals, bins->bins, rowptr, c.colind, entries,
+      places_.emplace(ctx, f, known, totals, *bins, rowptr, c.colind, entries,
                       static_cast<std::size_t>(entries) * (sizeof(T) + sizeof(I)));
     }
     return *places_;

@@ -5,7 +5,6 @@
 #include "gpu/parts/fork.cuh"
 #include "gpu/parts/scan.cuh"
 #include "gpu/spgemm_expand.cuh"
-#include "gpu/spgemm_heavy.cuh"
 #include "gpu/spgemm_places.cuh"
 #include "gpu/spgemm_walk.cuh"
 
@@ -27,12 +26,6 @@ struct note_place_bytes {
     if (entries > *longest) atomicMax(longest, entries);
   }
 };
-template <class I, class F> struct for_listed {
-  row_list<I> rows;
-  F f;
-  __device__ void operator()(std::int64_t i) const { f(rows[i]); }
-};
-
 /// Sums of whole numbers: the order of the additions does not matter.
 template <class I>
 __global__ void __launch_bounds__(block_threads)
@@ -235,8 +228,9 @@ int pitch_for(int longest) { return longest | 1; }
 template <class I, class O>
 product_places<I, O>::product_places(const device_context& ctx, const spgemm_factors<I, O>& f,
                                      const known_rows<I, O>& known, const spgemm_totals& totals,
-                                     const row_bins<I>& bins, read_offsets rowptr, const I* colind,
+                                     const fill_bins<I>& rows, read_offsets rowptr, const I* colind,
                                      std::int64_t entries, std::size_t limit) {
+  const row_bins<I>& bins = rows.bins;
   struct found_places {
     refill_found found;
     int longest[spgemm::fill_classes];
@@ -252,10 +246,13 @@ product_places<I, O>::product_places(const device_context& ctx, const spgemm_fac
                                              {has_wide_places(c) ? 2u : 1u, known.products, rowptr,
                                               bytes.data(), found.data()->longest + c}});
   }
+  heavy_places<I, O> heavy(ctx, f, known, totals, rows.split.others, bytes.data());
   exclusive_sums(ctx, f.rows, std::as_const(bytes).data(), starts.data());
   std::int64_t all = 0;
   read_back(ctx, &all, std::as_const(starts).data() + f.rows, 1);
-  if (all == 0 || static_cast<std::size_t>(all) + starts.bytes() > limit) return;
+  const std::size_t kept = static_cast<std::size_t>(all) + starts.bytes() +
+                           (heavy.exist() ? 4 * static_cast<std::size_t>(totals.a_entries) : 0);
+  if (all == 0 || kept > limit || heavy.exist() != (rows.split.others.count > 0)) return;
   found_places read{};
   read_back(ctx, &read, std::as_const(found).data(), 1);
   array<std::uint8_t, space::device> places(ctx, all);
@@ -274,11 +271,14 @@ product_places<I, O>::product_places(const device_context& ctx, const spgemm_fac
         &found.data()->found.wrong);
     check_launch("find_places_kernel");
   }
+  heavy.find(ctx, f, known, totals, rowptr, colind, std::as_const(starts).data(), places.data(),
+             &found.data()->found.wrong);
   stamp_columns(ctx, colind, entries, &found.data()->found.stamp);
   read_back(ctx, &read, std::as_const(found).data(), 1);
   if (read.found.wrong != 0)
     throw bad_input("multiply_refill: C has other columns than the product");
   stamp_ = read.found.stamp;
+  heavy_ = std::move(heavy);
   starts_ = std::move(starts);
   places_ = std::move(places);
 }
@@ -296,9 +296,8 @@ bool product_places<I, O>::refill(const device_context& ctx, const spgemm_factor
   const row_bins<I>& bins = rows.bins;
   if (rows.split.matching.count > 0)
     fill_broad_rows<T, I, O>(ctx, f, v, rows.split.matching, rowptr, target, wrong);
-  heavy_fill<T, I, O> heavy(ctx, f, rows.split.others, totals, known);
-  launch_fork fork(ctx, bins.launches() + (heavy.launches() > 1 ? 1 : 0));
-  heavy.run(v, rowptr, target, spgemm_order::of_a, wrong, fork);
+  launch_fork fork(ctx, bins.launches() + 1);
+  heavy_.refill(f, v, known, rowptr, starts_.data(), places_.data(), target.values, fork);
   for (int c = spgemm::fill_classes - 1; c >= 0; --c) {
     const row_list<I> list = bins[c];
     if (list.count == 0) continue;

@@ -35,7 +35,7 @@ struct spgemm_thresholds {
   /// From so many thousand products on, neighbouring rows of A that have one pattern are made
   /// together, if a search for a column then serves `twin_share` products or more on the mean.
   /// Reasoned.
-  std::int64_t twin_products = 8000;
+  std::int64_t twin_products = 200;
   std::int64_t twin_share = 3;
   /// Rows whose columns lie close together have one bit or slot per column instead of a hash table.
   bool spans = true;
