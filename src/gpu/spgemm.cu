@@ -247,18 +247,22 @@ template <class I, class O> struct kept_rows final : detail::kept_analysis {
            (bins ? bins->bytes() : 0) + (twins ? twins->bytes() : 0) +
            (places_ ? places_->bytes() : 0);
   }
-  /// Finds them if no call before has.
+  /// Finds them if no call before has; null if they are not kept, or there is no memory for them.
   template <class T>
-  const product_places<I, O>& places(const device_context& ctx, const spgemm_factors<I, O>& f,
+  const product_places<I, O>* places(const device_context& ctx, const spgemm_factors<I, O>& f,
                                      const known_rows<I, O>& known, read_offsets rowptr,
                                      const fill_target<T, I>& c) const {
     const std::lock_guard<std::mutex> guard(lock_);
     if (!places_) {
       const auto entries = static_cast<std::int64_t>(totals.entries);
-      places_.emplace(ctx, f, known, totals, *bins, rowptr, c.colind, entries,
-                      static_cast<std::size_t>(entries) * (sizeof(T) + sizeof(I)));
+      try {
+        places_.emplace(ctx, f, known, totals, *bins, rowptr, c.colind, entries,
+                        static_cast<std::size_t>(entries) * (sizeof(T) + sizeof(I)));
+      } catch (const out_of_memory&) {
+        return nullptr;
+      }
     }
-    return *places_;
+    return places_->exist() ? &*places_ : nullptr;
   }
 
 private:
@@ -320,12 +324,11 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
   const fill_target<T, I> target{c.colind().data(), c.values().data(), refill};
   stage_clock untimed(ctx, nullptr);
   const auto made = [&] {
-    if (refill && kept.bins) {
-      const product_places<I, O>& places = kept.places(ctx, f, known, rowptr, target);
-      if (places.exist())
-        return places.refill(ctx, f, v, known, kept.totals, *kept.bins, rowptr,
-                             static_cast<std::int64_t>(kept.totals.entries), target);
-    }
+    const auto* const places =
+        refill && kept.bins ? kept.places(ctx, f, known, rowptr, target) : nullptr;
+    if (places != nullptr)
+      return places->refill(ctx, f, v, known, kept.totals, *kept.bins, rowptr,
+                            static_cast<std::int64_t>(kept.totals.entries), target);
     array<int, space::device> wrong(ctx, 1);
     check(cudaMemsetAsync(wrong.data(), 0, wrong.bytes(), ctx.stream()), "multiply_fill");
     if (kept.twins)
