@@ -71,7 +71,7 @@ template <class T> std::vector<contestant<T, space::device>> variants(const devi
   };
   const auto no_merging = [](spgemm_thresholds& t) {
     t.merged_products = t.merged_products_of_few = 0;
-    t.twin_products = std::numeric_limits<std::int64_t>::max();
+    t.twin_products = t.slice_products = std::numeric_limits<std::int64_t>::max();
   };
   add(hash_tables, [&](spgemm_thresholds& t) {
     no_merging(t);
