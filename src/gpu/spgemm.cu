@@ -3,6 +3,7 @@
 // most, for broad rows 40 bytes per product, of up to 2^25 products. That of sorting:
 // spgemm_expand.cuh; of rows of one pattern: spgemm_twins.cuh; of diagonals: spgemm_slices.cuh.
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "gpu/parts/any_of.cuh"
 #include "gpu/parts/scan.cuh"
 #include "gpu/spgemm_expand.cuh"
+#include "gpu/spgemm_places.cuh"
 #include "gpu/spgemm_slices.cuh"
 #include "gpu/spgemm_split.cuh"
 #include "gpu/spgemm_twins.cuh"
@@ -184,23 +186,6 @@ multiply_to_segments(const device_context& ctx, T alpha, device_csr<T, I, O> a,
   return c;
 }
 
-/// C by groups of rows, which are found and counted.
-template <class OC, class T, class I, class O>
-csr<T, I, OC, space::device> fill_twins(const device_context& ctx, const spgemm_factors<I, O>& f,
-                                        const spgemm_values<T>& v, std::int64_t a_entries,
-                                        index<I> shape, twin_product<T, I, O>& twins,
-                                        const spgemm_options& options, stage_clock& clock) {
-  require_fits<OC>(twins.entries());
-  require_within(options, "C takes ", result_bytes<T, I, OC>(f.rows, twins.entries()));
-  csr<T, I, OC, space::device> c(ctx, shape, static_cast<OC>(twins.entries()), {true, true});
-  exclusive_sums(ctx, f.rows, twins.sizes(), c.rowptr().data());
-  clock.lap(&spgemm_report::allocate);
-  const OC* const rowptr = std::as_const(c).rowptr().data();
-  if (!twins.fill(v, rowptr, c.colind().data(), c.values().data(), clock))
-    throw_miscounted(ctx, f, a_entries, rowptr, false);
-  return c;
-}
-
 /// C by diagonals; none if there are too many.
 template <class OC, class T, class I, class O>
 std::optional<csr<T, I, OC, space::device>>
@@ -251,18 +236,16 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
       options.report->products = static_cast<std::int64_t>(totals.products);
     if (c) return std::move(*c);
   }
-  if (!pattern && may_have_twins(thresholds, totals, f.rows)) {
-    twin_product<T, I, O> twins(ctx, f, b.shape().row, thresholds, totals, clock);
-    if (twins.pays()) {
-      if (options.report != nullptr) {
-        options.report->products = static_cast<std::int64_t>(totals.products);
-        options.report->entries = twins.entries();
-      }
-      return fill_twins<OC>(ctx, f, v, a.size(), shape, twins, options, clock);
-    }
-  }
   array<std::int64_t, space::device> counts(ctx, f.rows);
-  totals = count_rows(ctx, f, facts, totals, counts.data(), clock);
+  twin_groups<I, O> twins;
+  if (may_have_twins(thresholds, totals, f.rows)) {
+    twins = twin_groups<I, O>(ctx, f, b.shape().row, thresholds, totals, counts.data());
+    clock.lap(&spgemm_report::count);
+  }
+  if (twins.pay())
+    totals.entries = twins.totals().entries;
+  else
+    totals = count_rows(ctx, f, facts, totals, counts.data(), clock);
   const auto entries = static_cast<std::int64_t>(totals.entries);
   require_fits<OC>(entries);
   require_within(options, "C takes ", result_bytes<T, I, OC>(f.rows, entries));
@@ -272,8 +255,11 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   clock.lap(&spgemm_report::allocate);
   const OC* rowptr = std::as_const(c).rowptr().data();
   const fill_target<T, I> target{c.colind().data(), c.values().data(), false};
-  if (f.rows > 0) {
-    spgemm_counters* const counters = facts.counters.data();
+  spgemm_counters* const counters = facts.counters.data();
+  if (twins.pay()) {
+    if (!fill_twins<T, I, O>(ctx, f, v, twins, rowptr, target, &counters->wrong, clock))
+      throw_miscounted(ctx, f, a.size(), rowptr, false);
+  } else if (f.rows > 0) {
     const fill_bins<I> bins =
         bin_to_fill<I, O>(ctx, f, facts.view(), totals, rowptr, counters->binned_to_fill);
     clock.lap(&spgemm_report::bin_for_fill);
@@ -288,16 +274,42 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   return c;
 }
 
-/// What the analysis found of rows, and their bins: all that a fill needs beside A, B and C.
+/// What the analysis found of rows, and their bins or groups: all that a fill needs beside A, B and
+/// C. A refill adds the places of products.
 template <class I, class O> struct kept_rows final : detail::kept_analysis {
   row_facts<I, O> facts; // its a_rowptr is not used: A may be elsewhere by then
   spgemm_totals totals{};
-  std::optional<fill_bins<I>> bins; // none: C has no rows, or goes by diagonals
+  std::optional<fill_bins<I>> bins; // none: C has no rows, or groups, or goes by diagonals
+  std::optional<twin_groups<I, O>> twins;
   std::optional<slice_product<I, O>> slices;
+
   [[nodiscard]] std::size_t bytes() const override {
+    const std::lock_guard<std::mutex> guard(lock_);
     return facts.products.bytes() + facts.first.bytes() + facts.last.bytes() +
-           (bins ? bins->bytes() : 0) + (slices ? slices->bytes() : 0);
+           (bins ? bins->bytes() : 0) + (twins ? twins->bytes() : 0) +
+           (slices ? slices->bytes() : 0) + (places_ ? places_->bytes() : 0);
   }
+  /// Finds them if no call before has; null if they are not kept, or there is no memory for them.
+  template <class T>
+  const product_places<I, O>* places(const device_context& ctx, const spgemm_factors<I, O>& f,
+                                     const known_rows<I, O>& known, read_offsets rowptr,
+                                     const fill_target<T, I>& c) const {
+    const std::lock_guard<std::mutex> guard(lock_);
+    if (!places_) {
+      const auto entries = static_cast<std::int64_t>(totals.entries);
+      try {
+        places_.emplace(ctx, f, known, totals, *bins, rowptr, c.colind, entries,
+                        static_cast<std::size_t>(entries) * (sizeof(T) + sizeof(I)));
+      } catch (const out_of_memory&) {
+        return nullptr;
+      }
+    }
+    return places_->exist() ? &*places_ : nullptr;
+  }
+
+private:
+  mutable std::mutex lock_;
+  mutable std::optional<product_places<I, O>> places_;
 };
 
 /// Whether C goes by diagonals: then its rowptr is there, and they are kept.
@@ -324,9 +336,9 @@ std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<
   auto keeping = std::make_shared<kept_rows<I, O>>();
   row_facts<I, O>& facts = keeping->facts;
   stage_clock untimed(ctx, nullptr);
-  const spgemm_totals analysed =
-      analyse_rows(ctx, f, a.size(), thresholds_for<T, I, O>(ctx, nullptr, a, b), facts);
-  if (may_have_slices(facts.thresholds, analysed, f.rows) &&
+  const spgemm_thresholds thresholds = thresholds_for<T, I, O>(ctx, nullptr, a, b);
+  const spgemm_totals analysed = analyse_rows(ctx, f, a.size(), thresholds, facts);
+  if (may_have_slices(thresholds, analysed, f.rows) &&
       count_by_diagonals(ctx, f, sizes_of(a, ordered.view()), rowptr, *keeping)) {
     ctx.synchronize();
     const std::int64_t all = keeping->slices->entries();
@@ -334,15 +346,28 @@ std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<
     return all;
   }
   array<std::int64_t, space::device> counts(ctx, f.rows);
-  keeping->totals = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
+  if (may_have_twins(thresholds, analysed, f.rows)) {
+    keeping->twins.emplace(ctx, f, b.shape().row, thresholds, analysed, counts.data());
+    if (!keeping->twins->pay()) keeping->twins.reset();
+  }
+  if (keeping->twins) {
+    keeping->totals = analysed;
+    keeping->totals.entries = keeping->twins->totals().entries;
+  } else {
+    keeping->totals = count_rows(ctx, f, facts, analysed, counts.data(), untimed);
+  }
   const auto entries = static_cast<std::int64_t>(keeping->totals.entries);
   require_fits<OC>(entries);
   exclusive_sums(ctx, f.rows, counts.data(), rowptr.data());
-  if (f.rows > 0)
-    keeping->bins.emplace(bin_to_fill<I, O>(ctx, f, facts.view(), keeping->totals, rowptr.data(),
-                                            facts.counters.data()->binned_to_fill));
-  facts.counters = {};
-  facts.a_rowptr = nullptr;
+  if (keeping->twins) {
+    facts = {};
+  } else {
+    if (f.rows > 0)
+      keeping->bins.emplace(bin_to_fill<I, O>(ctx, f, facts.view(), keeping->totals, rowptr.data(),
+                                              facts.counters.data()->binned_to_fill));
+    facts.counters = {};
+    facts.a_rowptr = nullptr;
+  }
   ctx.synchronize(); // what is kept may be used on another stream
   kept = std::move(keeping);
   return entries;
@@ -353,29 +378,36 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
           device_csr<T, I, O> a, device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c,
           bool pattern, bool refill) {
   const auto& kept = static_cast<const kept_rows<I, O>&>(analysis);
-  if (!kept.bins && !kept.slices) return;
+  if (!kept.bins && !kept.twins && !kept.slices) return;
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
-  array<int, space::device> wrong(ctx, 1);
-  check(cudaMemsetAsync(wrong.data(), 0, wrong.bytes(), ctx.stream()), "multiply_fill");
-  const OC* rowptr = c.rowptr().data();
-  const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
-  if (kept.slices) {
-    const fill_target<T, I> target{c.colind().data(), c.values().data(), refill};
-    kept.slices->fill(ctx, kept.slices->template place<T>(ctx, f, v), v, rowptr, target,
-                      wrong.data());
-    int is_wrong = 0;
-    if (refill) read_back(ctx, &is_wrong, std::as_const(wrong).data(), 1);
-    if (is_wrong != 0) throw_miscounted(ctx, f, a.size(), rowptr, refill);
-    return;
-  }
   known_rows<I, O> known = kept.facts.view();
   known.a_rowptr = f.a_rowptr;
+  const OC* const rowptr = c.rowptr().data();
+  const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
+  const fill_target<T, I> target{c.colind().data(), c.values().data(), refill};
   stage_clock untimed(ctx, nullptr);
-  if (!fill_rows<T, I, O>(ctx, f, v, known, kept.totals, *kept.bins, rowptr,
-                          {c.colind().data(), c.values().data(), refill}, spgemm_order::of_a,
-                          wrong.data(), untimed))
-    throw_miscounted(ctx, f, a.size(), rowptr, refill);
+  const auto made = [&] {
+    const auto* const places =
+        refill && kept.bins ? kept.places(ctx, f, known, rowptr, target) : nullptr;
+    if (places != nullptr)
+      return places->refill(ctx, f, v, known, kept.totals, *kept.bins, rowptr,
+                            static_cast<std::int64_t>(kept.totals.entries), target);
+    array<int, space::device> wrong(ctx, 1);
+    check(cudaMemsetAsync(wrong.data(), 0, wrong.bytes(), ctx.stream()), "multiply_fill");
+    if (kept.slices) {
+      kept.slices->fill(ctx, kept.slices->template place<T>(ctx, f, v), v, rowptr, target,
+                        wrong.data());
+      int is_wrong = 0;
+      if (refill) read_back(ctx, &is_wrong, std::as_const(wrong).data(), 1);
+      return is_wrong == 0;
+    }
+    if (kept.twins)
+      return fill_twins<T, I, O>(ctx, f, v, *kept.twins, rowptr, target, wrong.data(), untimed);
+    return fill_rows<T, I, O>(ctx, f, v, known, kept.totals, *kept.bins, rowptr, target,
+                              spgemm_order::of_a, wrong.data(), untimed);
+  };
+  if (!made()) throw_miscounted(ctx, f, a.size(), rowptr, refill);
 }
 } // namespace
 

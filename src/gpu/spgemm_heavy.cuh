@@ -6,6 +6,12 @@
 
 namespace lacuna::detail::gpu {
 
+template <class I> struct has_more_products {
+  const std::uint32_t* products;
+  std::int64_t many;
+  __device__ bool operator()(I row) const { return products[row] > many; }
+};
+
 /// Rows in ranges of so many columns, and the entries of C in each range.
 template <class I> struct range_launch {
   row_list<I> rows;

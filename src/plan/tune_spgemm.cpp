@@ -28,7 +28,7 @@ const std::vector<threshold>& searched() {
       {&spgemm_thresholds::tile_length, {0, 8, 16, 32, 48, 64, 128}},
       {&spgemm_thresholds::few_rows, {0, 128, 512, 2048, 8192}},
       {&spgemm_thresholds::few_in_all, {0, 16384, 65536, 262144}},
-      {&spgemm_thresholds::twin_products, {1000, 4000, 8000, 16000, 64000}},
+      {&spgemm_thresholds::twin_products, {50, 200, 1000, 4000, 16000}},
       {&spgemm_thresholds::twin_share, {2, 3, 4, 6}},
       {&spgemm_thresholds::slice_products, {100, 300, 1000, 4000, 16000}},
       {&spgemm_thresholds::slice_places, {1, 2, 3, 4}}};

@@ -106,6 +106,66 @@ TYPED_TEST(SpGEMMPhasesFew, FillWritesAllOfC) {
   EXPECT_THROW(multiply_refill(ctx, info, a, a, never), bad_input);
 }
 
+/// Other bits than what is written, where nothing but values is.
+template <class C, class M> void expect_refills(const M& a, const M& b, const M& a2, const M& b2) {
+  const auto& ctx = C::context();
+  const auto want = copy_to(host(), multiply(ctx, a, b)),
+             other = copy_to(host(), multiply(ctx, a2, b2));
+  const auto info = multiply_compute(ctx, a, b);
+  const std::size_t counted = info.bytes();
+  auto c = spoilt<C>(ctx, info);
+  multiply_symbolic_fill(ctx, info, a, b, c);
+  EXPECT_TRUE(same_matrix(c, copy_to(host(), multiply_pattern(ctx, a, b))));
+  auto never = spoilt<C>(ctx, info);
+  EXPECT_THROW(multiply_refill(ctx, info, a, b, never), bad_input);
+  for (int times = 0; times < 2; ++times) { // the first finds places
+    SCOPED_TRACE(times);
+    fill(ctx, -7, c.values());
+    multiply_refill(ctx, info, a2, b2, c);
+    EXPECT_TRUE(same_matrix(c, other));
+    fill(ctx, -7, c.values());
+    multiply_refill(ctx, info, a, b, c);
+    EXPECT_TRUE(same_matrix(c, want));
+  }
+  EXPECT_THROW(multiply_refill(ctx, info, a, b, never), bad_input);
+  EXPECT_GE(info.bytes(), counted);
+  multiply_fill(ctx, info, a2, b2, c);
+  EXPECT_TRUE(same_matrix(c, other));
+  // One column of C changed, all else as it was.
+  if (want.size() == 0) return;
+  auto wrong = copy_to(host(), c);
+  wrong.colind()[want.size() / 2] += 1;
+  auto wrong_there = copy_to(ctx, wrong);
+  EXPECT_THROW(multiply_refill(ctx, info, a, b, wrong_there), bad_input);
+}
+
+TYPED_TEST(SpGEMMPhases, RefillsAgainAndAgain) {
+  const auto expect = [](const triplets& m, const triplets& n) {
+    SCOPED_TRACE(m.name);
+    expect_refills<TypeParam>(TypeParam::put_csr(m), TypeParam::put_csr(n),
+                              TypeParam::put_csr(with_other_values(m)),
+                              TypeParam::put_csr(with_other_values(n)));
+  };
+  for (const char* name : {"power law", "tridiagonal"}) {
+    const triplets& m = battery_matrix(name);
+    expect(m, random_matrix(m.cols, 400, 3, 1));
+  }
+  // Rows of C with tables of every size, heavy ones, and one with places beyond 2^16.
+  const auto m = random_matrix(40, 300, 20, 3);
+  for (const std::int64_t per_row : {2, 12, 40}) expect(m, random_matrix(300, 6000, per_row, 4));
+  expect(random_matrix(20, 300, 80, 5), random_matrix(300, 6000, 40, 6));
+  expect(random_matrix(1, 300, 250, 7), random_matrix(300, 200'000, 300, 8));
+}
+
+TYPED_TEST(SpGEMMPhasesFew, RowsOfOnePattern) {
+  // Enough products for a device to make them together.
+  const auto m = grouped_matrix(250, 251, 12, 3, 5), n = grouped_matrix(251, 300, 12, 3, 7);
+  ASSERT_GT(product_count(m, n), 200'000);
+  expect_refills<TypeParam>(TypeParam::put_csr(m), TypeParam::put_csr(n),
+                            TypeParam::put_csr(with_other_values(m)),
+                            TypeParam::put_csr(with_other_values(n)));
+}
+
 TYPED_TEST(SpGEMMPhases, SymbolicAndNumeric) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();

@@ -84,7 +84,8 @@ TYPED_TEST(SpGEMMThresholds, RowsOfOnePatternHaveTheSameBits) {
   apart.twin_products = std::int64_t{1} << 60;
   together.twin_products = 0;
   // Groups of one size, of many, longer than what is made together; rows of C of every class.
-  for (const auto& [most, per_row] : {std::pair{1, 20}, {3, 8}, {6, 5}, {14, 2}, {3, 60}}) {
+  for (const auto& [most, per_row] :
+       {std::pair{1, 20}, {3, 8}, {6, 5}, {14, 2}, {3, 60}, {6, 60}}) {
     SCOPED_TRACE(fmt::format("groups of up to {} rows, {} a row", most, per_row));
     const auto m = grouped_matrix(60, 61, per_row, most, 5);
     const auto n = grouped_matrix(61, 80, per_row, most, 7);

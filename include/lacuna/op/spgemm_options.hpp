@@ -35,7 +35,7 @@ struct spgemm_thresholds {
   /// From so many thousand products on, neighbouring rows of A that have one pattern are made
   /// together, if a search for a column then serves `twin_share` products or more on the mean.
   /// Reasoned.
-  std::int64_t twin_products = 8000;
+  std::int64_t twin_products = 200;
   std::int64_t twin_share = 3;
   /// From so many thousand products on, matrices whose entries lie on up to 64 diagonals are
   /// multiplied by diagonals, if those have at most `slice_places` places an entry. Reasoned.

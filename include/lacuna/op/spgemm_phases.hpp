@@ -316,7 +316,9 @@ void multiply_fill(const operation_info_t& info, const A& a, const B& b, C&& c) 
 }
 
 /// Values of C alone, whose pattern is as multiply_fill left it, with the bits that multiply_fill
-/// would give. A device analyses nothing again. Throws as multiply_fill does.
+/// would give. A device analyses nothing again; its first refill keeps the places of products in
+/// the info, at most as many bytes as C takes, which makes later ones faster. Throws as
+/// multiply_fill does.
 template <space S, class A, class B, class C>
   requires(detail::are_sparse<A, B>)
 void multiply_refill(const context<S>& ctx, const operation_info_t& info, const A& a, const B& b,
