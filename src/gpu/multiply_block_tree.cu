@@ -73,7 +73,7 @@ __device__ void multiply_slots(const tree_multiply<T>& p, const tree_tile& tile,
   std::uint32_t slot[count], piece[count], segment[count];
 #pragma unroll
   for (int u = 0; u < count; ++u) {
-    slot[u] = min(first + u * threads, tile.slots - 1);
+    slot[u] = min(first + u * threads, std::uint32_t{tile.slots} - 1);
     const tree_window* const window = p.windows + tile.first_window + slot[u] / 32;
     const int lane = static_cast<int>(slot[u] % 32);
     piece[u] = tile.first_piece + rank_in(window->pieces, window->pieces_before, lane);
@@ -108,11 +108,11 @@ __device__ void multiply_slots(const tree_multiply<T>& p, const tree_tile& tile,
 #pragma unroll
     for (int u = 0; u < count; ++u) {
       const int kind = static_cast<int>(own[u].first & 15);
-      const int step = kind == static_cast<int>(tree_columns::following)
-                           ? 0
-                           : 1 << (kind / 2 + kind % 2);
+      const int step =
+          kind == static_cast<int>(tree_columns::following) ? 0 : 1 << (kind / 2 + kind % 2);
       at[u] = own[u].columns + std::int64_t{step} * slot[u];
-      word[u] = load_once(reinterpret_cast<const std::uint32_t*>(p.pool + (at[u] & ~std::int64_t{3})));
+      word[u] =
+          load_once(reinterpret_cast<const std::uint32_t*>(p.pool + (at[u] & ~std::int64_t{3})));
       value[u] = load_once(reinterpret_cast<const T*>(p.pool + own[u].values) + slot[u]);
     }
 #pragma unroll
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(threads, resident_threads / threads)
   int lanes = 1;
   while (lanes < 32 && 2 * lanes * lines <= threads) lanes *= 2;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const std::uint16_t* const begins = p.begins + tile.first_line;
+  const std::uint16_t* const begins = p.begins + tile.first_begin;
   __syncthreads();
   for (int base = 0; base < lines; base += threads / lanes) {
     const int line = base + static_cast<int>(threadIdx.x) / lanes;
@@ -176,29 +176,33 @@ __global__ void __launch_bounds__(threads, resident_threads / threads)
     const bool here = (begin & tree_long_bit) == 0;
     T sum{0};
     if (here) {
-      const int end = line + 1 < lines ? begins[line + 1] & (tree_long_bit - 1)
-                                       : static_cast<int>(tile.slots);
+      const int end =
+          line + 1 < lines ? begins[line + 1] & (tree_long_bit - 1) : static_cast<int>(tile.slots);
       for (int k = begin + lane; k < end; k += lanes) sum += products[product_place(k)];
     }
     for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(whole_warp, sum, step);
-    if (here && lane == 0) p.write(std::int64_t{tile.first_line} + line, vector, sum);
+    if (!here || lane > 0) continue;
+    if (tile.waiting < 0)
+      p.write(std::int64_t{tile.first_line} + line, vector, sum);
+    else
+      p.waiting[vector * p.parts + tile.waiting + std::int64_t{line} * tile.parts] = sum;
   }
 }
 
+/// A warp for each line of several tiles.
 template <class T>
-__global__ void join_tree_lines_kernel(const tree_multiply<T> p, const tree_long_line* lines) {
-  __shared__ T sums[block_threads / 32];
-  const tree_long_line line = lines[blockIdx.x / p.vectors];
-  const unsigned vector = blockIdx.x % p.vectors;
+__global__ void join_tree_lines_kernel(const tree_multiply<T> p, const tree_long_line* lines,
+                                       std::int64_t count) {
+  const std::int64_t k = thread_index() / 32;
+  const unsigned lane = threadIdx.x % 32;
+  if (k >= count * p.vectors) return;
+  const tree_long_line line = lines[k / p.vectors];
+  const auto vector = static_cast<unsigned>(k % p.vectors);
   const T* const parts = p.waiting + vector * p.parts + line.first;
   T sum{0};
-  for (std::uint32_t k = threadIdx.x; k < line.count; k += block_threads) sum += parts[k];
+  for (std::uint32_t part = lane; part < line.count; part += 32) sum += parts[part];
   sum = warp_sum(sum);
-  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
-  __syncthreads();
-  if (threadIdx.x > 0) return;
-  for (int warp = 1; warp < block_threads / 32; ++warp) sum += sums[warp];
-  p.write(line.line, vector, sum);
+  if (lane == 0) p.write(line.line, vector, sum);
 }
 
 template <bool transposed, class T>
@@ -221,9 +225,8 @@ template <class T, class I> class tree_product {
 public:
   tree_product(const device_context& ctx, const tree_arrays<const T, I, space::device>& a,
                bool transposed, std::int64_t columns)
-      : ctx_(ctx), a_(a), transposed_(transposed),
-        work_(transposed ? a.column_work : a.row_work), blocks_(unsigned_blocks(columns)),
-        waiting_(ctx, checked_mul(work_.waiting, columns)) {
+      : ctx_(ctx), a_(a), transposed_(transposed), work_(transposed ? a.column_work : a.row_work),
+        blocks_(unsigned_blocks(columns)), waiting_(ctx, checked_mul(work_.waiting, columns)) {
     if (a.nnz > 0 && work_.tiles.empty())
       throw unsupported("multiply: the block tree is too large for a device's lists");
   }
@@ -266,9 +269,9 @@ public:
     else
       launch_tree_tiles<false>(ctx_, p, blocks_, work_.capacity);
     if (work_.long_lines.empty()) return;
-    const auto joined = static_cast<unsigned>(work_.long_lines.size()) * p.vectors;
-    join_tree_lines_kernel<<<joined, block_threads, 0, ctx_.stream()>>>(p,
-                                                                        work_.long_lines.data());
+    const std::int64_t joined = work_.long_lines.size();
+    join_tree_lines_kernel<<<blocks_for(checked_mul(joined * columns, 32)), block_threads, 0,
+                             ctx_.stream()>>>(p, work_.long_lines.data(), joined);
     check_launch("join_tree_lines_kernel");
   }
 

@@ -105,9 +105,9 @@ template <class T, class I, space S> struct tree_content {
   }
   tree_arrays<T, I, S> arrays() {
     const auto self = std::as_const(*this).arrays();
-    return {extent,         nnz,        bits,           levels,         root,
-            pool.view(),    self.items, self.by_column, self.row_tasks, self.column_tasks,
-            row_sums,       column_sums, self.row_work, self.column_work};
+    return {extent,      nnz,         bits,           levels,          root,
+            pool.view(), self.items,  self.by_column, self.row_tasks,  self.column_tasks,
+            row_sums,    column_sums, self.row_work,  self.column_work};
   }
   [[nodiscard]] std::size_t bytes() const {
     return pool.bytes() + items.bytes() + by_column.bytes() + row_tasks.bytes() +
@@ -382,10 +382,23 @@ template <class T, class I, space S, space From>
 std::shared_ptr<tree_content<T, I, S>> copy_content(const context<S>& ctx,
                                                     const tree_content<T, I, From>& c) {
   using content = tree_content<T, I, S>;
-  auto copy = std::make_shared<content>(content{
-      c.extent, c.nnz, c.entries, c.bits, c.levels, c.root, c.compressed, c.different_leaves,
-      copy_to(ctx, c.pool), copy_to(ctx, c.items), copy_to(ctx, c.by_column),
-      copy_to(ctx, c.row_tasks), copy_to(ctx, c.column_tasks), c.row_sums, c.column_sums, {}, {}});
+  auto copy = std::make_shared<content>(content{c.extent,
+                                                c.nnz,
+                                                c.entries,
+                                                c.bits,
+                                                c.levels,
+                                                c.root,
+                                                c.compressed,
+                                                c.different_leaves,
+                                                copy_to(ctx, c.pool),
+                                                copy_to(ctx, c.items),
+                                                copy_to(ctx, c.by_column),
+                                                copy_to(ctx, c.row_tasks),
+                                                copy_to(ctx, c.column_tasks),
+                                                c.row_sums,
+                                                c.column_sums,
+                                                {},
+                                                {}});
   if constexpr (S == space::device && From == space::device) {
     copy->row_work = copy_work(ctx, c.row_work);
     copy->column_work = copy_work(ctx, c.column_work);

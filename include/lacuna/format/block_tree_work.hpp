@@ -3,7 +3,8 @@
 // transpose. Made with a tree on a device; a host has none. Values may change, the structure not.
 //
 // A tile is a thread block's work: the entries of neighbouring lines (rows of the product), or a
-// part of one long line. In a tile entries stand in slots, in the order of the leaves' bytes, so
+// part of long ones: of a single row, or of 16 columns, so that what is read of a leaf's rows lies
+// together. In a tile entries stand in slots, in the order of the leaves' bytes, so
 // that what is read lies together; each has a place in the order of the lines. 32 slots are a
 // window. A piece is a row of neighbouring slots: entries of one row of a leaf that follow one
 // another. A segment, pieces that follow one another in a leaf.
@@ -22,13 +23,13 @@ namespace lacuna::detail {
 
 struct tree_tile {
   std::uint32_t first_window, first_piece, first_segment;
-  std::uint32_t first_line;
-  std::uint32_t slots, lines;
-  std::int32_t waiting; ///< a part of a line: where its sum waits; -1: the line is whole
-  std::uint32_t unused;
+  std::uint32_t first_line, first_begin;
+  std::uint16_t slots, lines; ///< lines: 0 if it is a part of a single line
+  std::int32_t waiting;       ///< parts of lines: where the sum of the first waits; -1: whole lines
+  std::uint32_t parts;        ///< of a line: its sums that wait lie together
 };
 struct tree_window {
-  std::uint32_t pieces, segments; ///< slots in which one begins
+  std::uint32_t pieces, segments;               ///< slots in which one begins
   std::uint16_t pieces_before, segments_before; ///< of the tile's
 };
 /// Places are those of slot 0, had it been the segment's.
@@ -50,8 +51,7 @@ struct tree_long_line {
   std::uint32_t first, count; ///< sums that wait
 };
 
-/// Tiles have up to `capacity` slots; lines of more than a quarter of that have tiles for
-/// themselves. In `begins` those have this bit.
+/// In `begins`: the line is in tiles of its own.
 inline constexpr std::uint16_t tree_long_bit = 0x8000;
 
 template <class Tiles, class Windows, class Segments, class Shifts, class Pieces, class Places,
@@ -65,7 +65,7 @@ struct tree_work_parts {
   Shifts shifts;     ///< likewise: of each piece, from slots to places
   Pieces pieces;     ///< of products with the transpose
   Places places;     ///< likewise, of each slot
-  Begins begins;     ///< the place where each line begins
+  Begins begins;     ///< the place where each line begins; then those of long lines' tiles
   Lines long_lines;
 };
 template <space S>
@@ -81,9 +81,10 @@ struct tree_work
                       array<std::int16_t, S>, array<tree_piece, S>, array<std::uint16_t, S>,
                       array<std::uint16_t, S>, array<tree_long_line, S>> {
   [[nodiscard]] tree_work_view<S> view() const {
-    return {this->capacity,       this->waiting,       this->tiles.view(),  this->windows.view(),
-            this->segments.view(), this->shifts.view(), this->pieces.view(), this->places.view(),
-            this->begins.view(),   this->long_lines.view()};
+    return {this->capacity,         this->waiting,         this->tiles.view(),
+            this->windows.view(),   this->segments.view(), this->shifts.view(),
+            this->pieces.view(),    this->places.view(),   this->begins.view(),
+            this->long_lines.view()};
   }
   [[nodiscard]] std::size_t bytes() const {
     return this->tiles.bytes() + this->windows.bytes() + this->segments.bytes() +
