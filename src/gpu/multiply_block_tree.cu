@@ -38,15 +38,9 @@ template <class T> struct tree_multiply {
 };
 
 constexpr int slots_per_thread = 8;
-/// Slots of a thread whose loads are under way at a time. Reasoned, not measured.
-#ifndef LACUNA_TREE_BATCH
-#define LACUNA_TREE_BATCH 4
-#endif
-#ifndef LACUNA_TREE_RESIDENT
-#define LACUNA_TREE_RESIDENT 1024
-#endif
-constexpr int slots_at_once = LACUNA_TREE_BATCH;
-constexpr int resident_threads = LACUNA_TREE_RESIDENT;
+/// Slots of a thread whose loads are under way at a time, and threads of a multiprocessor that have
+/// registers. Reasoned, not measured.
+constexpr int slots_at_once = 4, resident_threads = 1024;
 
 /// Products of neighbouring lines lie in different banks.
 __device__ inline int product_place(int place) { return place + place / 16; }
@@ -128,8 +122,8 @@ __device__ void multiply_slots(const tree_multiply<T>& p, const tree_tile& tile,
     if (first + u * threads < tile.slots) put(place[u], value[u] * other[u]);
 }
 
-template <bool transposed, int threads, class T>
-__global__ void __launch_bounds__(threads, resident_threads / threads)
+template <bool transposed, int threads, int batch, int resident, class T>
+__global__ void __launch_bounds__(threads, resident / threads)
     multiply_tree_tiles_kernel(const tree_multiply<T> p) {
   constexpr int capacity = slots_per_thread * threads;
   __shared__ T products[capacity + capacity / 16];
@@ -145,9 +139,8 @@ __global__ void __launch_bounds__(threads, resident_threads / threads)
       own += product;
   };
   std::uint32_t first = threadIdx.x;
-  for (; first - threadIdx.x + (slots_at_once - 1) * threads < tile.slots;
-       first += slots_at_once * threads)
-    multiply_slots<transposed, threads, slots_at_once>(p, tile, first, x, put);
+  for (; first - threadIdx.x + (batch - 1) * threads < tile.slots; first += batch * threads)
+    multiply_slots<transposed, threads, batch>(p, tile, first, x, put);
   for (; first - threadIdx.x < tile.slots; first += 2 * threads)
     multiply_slots<transposed, threads, 2>(p, tile, first, x, put);
   if (!whole) {
@@ -209,7 +202,8 @@ template <bool transposed, class T>
 void launch_tree_tiles(const device_context& ctx, const tree_multiply<T>& p, unsigned blocks,
                        int capacity) {
   const auto launch = [&]<int threads>(std::integral_constant<int, threads>) {
-    multiply_tree_tiles_kernel<transposed, threads><<<blocks, threads, 0, ctx.stream()>>>(p);
+    multiply_tree_tiles_kernel<transposed, threads, slots_at_once, resident_threads>
+        <<<blocks, threads, 0, ctx.stream()>>>(p);
   };
   if (capacity == 8 * 256)
     launch(std::integral_constant<int, 256>{});
