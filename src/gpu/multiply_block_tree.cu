@@ -1,13 +1,11 @@
-// Y = alpha A X + beta Z on the device, A a block tree or its transpose. A task owns the lines of Y
-// that its leaves touch, and has a thread block; its sums are in shared memory. Leaves go to the
-// block's warps in turn, 32 entries at a time.
+// Y = alpha A X + beta Z on the device, A a block tree or its transpose, by tiles of its entries
+// (block_tree_work.hpp). A thread block has a tile: its threads take slots, multiply values by x,
+// and leave products in shared memory in the order of the lines; then a few lanes for each line add
+// them up, always in the same order, and write y. Parts of long lines wait in scratch, and are
+// added up by a second kernel.
 //
-// A stripe of the lowest level is narrow: each warp adds up for itself, and the warps' sums are
-// added in order. Where flat leaves make a stripe wide its warps share one row of sums, and write
-// to it one after the other; sums that do not fit shared memory are in L2. Stripes that several
-// tasks share are added up in the order of the tasks. So bits are always the same.
-//
-// Memory-bound: the leaves' bytes once, 24 per leaf of lists, x and y about once.
+// Memory-bound: of each entry value and column, or value, place and a share of its row, once; x
+// about once, y once. What is read of leaves that only have a few entries is less dense.
 #include "gpu/block_tree.cuh"
 #include "gpu/parts/cuda.cuh"
 #include <lacuna/op/block_tree_ops.hpp>
@@ -15,348 +13,245 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-template <class T, class I> struct tree_multiply {
-  tree_arrays<const T, I, space::device> a;
-  const tree_task<I>* tasks;
-  std::int64_t task_count;
+template <class T> struct tree_multiply {
+  const unsigned char* pool;
+  const tree_tile* tiles;
+  const tree_window* windows;
+  const tree_segment* segments;
+  const std::int16_t* shifts;
+  const tree_piece* pieces;
+  const std::uint16_t* places;
+  const std::uint16_t* begins;
   const T* x;
   const T* z;
   T* y;
   T alpha, beta;
   std::int64_t x_row, x_column, z_row, z_column, y_row, y_column;
-  std::int64_t lines; ///< of Y
-  std::int64_t slots; ///< of one vector in `waiting`
   unsigned vectors;
-  T* waiting; ///< sums of tasks that share their lines
-  T* wide;    ///< sums of tasks that do not fit shared memory, by lines; may be null
+  std::int64_t parts; ///< of one vector in `waiting`
+  T* waiting;         ///< sums of parts of lines
 
   __device__ void write(std::int64_t line, unsigned vector, T sum) const {
     T* const to = y + line * y_row + vector * y_column;
     *to = beta == T{0} ? alpha * sum : alpha * sum + beta * z[line * z_row + vector * z_column];
   }
-  /// Lines from this task's stripe up to the next one's, whose last may have no entries.
-  __device__ std::int64_t first_line(std::int64_t t) const {
-    return t == 0 ? 0 : std::int64_t{tasks[t].begin};
-  }
-  __device__ std::int64_t last_line(std::int64_t t) const {
-    return t + 1 == task_count ? lines : std::int64_t{tasks[t + 1].begin};
-  }
 };
 
-constexpr int narrow_lines = 256; ///< the largest block of the lowest level
-constexpr int narrow_warps = 4;   // 8 KB of sums in double; most tasks have few leaves
-constexpr int narrow_blocks = 8;  // of a multiprocessor: 64 registers. Reasoned, not measured
-constexpr int wide_warps = 8;
-/// Windows of 32 entries whose loads are under way at a time.
-constexpr int narrow_windows = 2, wide_windows = 4;
+constexpr int slots_per_thread = 8;
+/// Slots of a thread whose loads are under way at a time, and threads of a multiprocessor that have
+/// registers. Reasoned, not measured.
+constexpr int slots_at_once = 4, resident_threads = 1024;
 
-/// 32 entries: what each adds to which line. Line: int where a task has few.
-template <class T, class Line> struct window {
-  T value, x;
-  Line line;
-  bool inside = false, valid = false;
-};
+/// Products of neighbouring lines lie in different banks.
+__device__ inline int product_place(int place) { return place + place / 16; }
 
-template <bool transposed, class T, class I> class leaf_reader {
-public:
-  __device__ leaf_reader(const tree_multiply<T, I>& p, const tree_task<I>& task, unsigned vector)
-      : p_(p), task_(task), x_(p.x + vector * p.x_column) {}
-  __device__ void begin(std::int64_t k) {
-    const tree_item<I> item = p_.a.items.data()[transposed ? p_.a.by_column.data()[k] : k];
-    begin_item(walk_, p_.a, item);
-    line_ = (transposed ? item.col : item.row) - task_.begin;
-    from_ = transposed ? item.row : item.col;
-    header_ = has_header(type_of(item.node));
-  }
-  /// Whether the leaf is flat: all warps of a block share it.
-  [[nodiscard]] __device__ bool is_flat() const { return header_; }
-  [[nodiscard]] __device__ bool done() const { return walk_.done(); }
-  __device__ void skip() { walk_.skip(); }
-  template <class Line> __device__ void read(window<T, Line>& w) {
-    std::uint32_t row, col;
-    const T* value;
-    w.inside = walk_.next(row, col, value);
-    w.valid = w.inside || row != leaf_walk<const T>::no_row;
-    w.line = static_cast<Line>(line_ + (transposed ? col : row));
-    w.value = w.x = T{0};
-    if (w.inside) {
-      w.value = load_once(value);
-      w.x = x_[(from_ + (transposed ? row : col)) * p_.x_row];
-    }
-  }
+/// Which of a window's pieces, or segments, a lane is in.
+__device__ inline std::uint32_t rank_in(std::uint32_t begins, std::uint32_t before, int lane) {
+  return before + static_cast<std::uint32_t>(__popc(begins & (0xffffffffu >> (31 - lane)))) - 1;
+}
+/// A column of a segment's, from the word that it lies in, whatever its width.
+__device__ inline std::uint32_t column_in(std::uint32_t word, std::int64_t place, tree_columns kind,
+                                          std::uint32_t slot) {
+  if (kind == tree_columns::following) return slot;
+  if (kind >= tree_columns::four) return word;
+  word >>= 8 * (static_cast<unsigned>(place) & 3);
+  return word & (kind >= tree_columns::two ? 0xffffu : 0xffu);
+}
 
-private:
-  const tree_multiply<T, I>& p_;
-  const tree_task<I>& task_;
-  const T* x_;
-  leaf_walk<const T> walk_;
-  std::int64_t line_ = 0, from_ = 0;
-  bool header_ = false;
-};
-
-/// Adds a window whose lines never decrease: those of one line are added by shuffles, the last of
-/// them adds to the sums.
-template <class T, class Line> __device__ void add_ascending(const window<T, Line>& w, T* sums) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const Line line = w.valid ? w.line : Line{-1};
-  const Line before = __shfl_up_sync(whole_warp, line, 1);
-  const unsigned begins = __ballot_sync(whole_warp, lane == 0 || before != line);
-  const int first = 31 - __clz(static_cast<int>(begins & (0xffffffffu >> (31 - lane))));
-  T sum = w.inside ? w.value * w.x : T{0};
+/// Multiplies slots first, first + threads, … of a tile by x, and calls put(place, product) for
+/// each. Without branches, so that loads of all slots are under way at once: a thread past the end
+/// reads the last slot.
+template <bool transposed, int threads, int count, class T, class Put>
+__device__ void multiply_slots(const tree_multiply<T>& p, const tree_tile& tile,
+                               std::uint32_t first, const T* x, const Put& put) {
+  std::uint32_t slot[count], piece[count], segment[count];
 #pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const T other = __shfl_up_sync(whole_warp, sum, step);
-    if (lane - first >= step) sum += other;
+  for (int u = 0; u < count; ++u) {
+    slot[u] = min(first + u * threads, std::uint32_t{tile.slots} - 1);
+    const tree_window* const window = p.windows + tile.first_window + slot[u] / 32;
+    const int lane = static_cast<int>(slot[u] % 32);
+    piece[u] = tile.first_piece + rank_in(window->pieces, window->pieces_before, lane);
+    segment[u] = 0;
+    if constexpr (!transposed)
+      segment[u] = tile.first_segment + rank_in(window->segments, window->segments_before, lane);
   }
-  const bool last = lane == 31 || (begins >> (lane + 1) & 1u) != 0;
-  if (last && w.valid) sums[line] += sum;
-  __syncwarp();
-}
-
-/// Adds a window whose lines ascend in pieces, those of a row: piece after piece. Where there are
-/// many, entries of one line find each other.
-template <class T, class Line> __device__ void add_in_pieces(const window<T, Line>& w, T* sums) {
-  constexpr int most_rounds = 4;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const Line before = __shfl_up_sync(whole_warp, w.line, 1);
-  const unsigned begins = __ballot_sync(whole_warp, w.valid && lane > 0 && w.line <= before);
-  const T product = w.inside ? w.value * w.x : T{0};
-  const int rounds = __popc(begins) + 1;
-  if (rounds <= most_rounds) {
-    const int own = __popc(begins & (0xffffffffu >> (31 - lane)));
-    for (int round = 0; round < rounds; ++round) {
-      if (w.inside && own == round) sums[w.line] += product;
-      __syncwarp();
+  T value[count];
+  std::int64_t from[count];
+  int place[count];
+  if constexpr (transposed) {
+    tree_piece own[count];
+#pragma unroll
+    for (int u = 0; u < count; ++u) {
+      own[u] = p.pieces[piece[u]];
+      place[u] = load_once(p.places + std::int64_t{tile.first_window} * 32 + slot[u]);
     }
-    return;
+#pragma unroll
+    for (int u = 0; u < count; ++u) {
+      value[u] = reinterpret_cast<const T*>(p.pool)[own[u].value + slot[u]];
+      from[u] = own[u].row;
+    }
+  } else {
+    tree_segment own[count];
+#pragma unroll
+    for (int u = 0; u < count; ++u) {
+      own[u] = p.segments[segment[u]];
+      place[u] = static_cast<int>(slot[u]) + p.shifts[piece[u]];
+    }
+    std::uint32_t word[count];
+    std::int64_t at[count];
+#pragma unroll
+    for (int u = 0; u < count; ++u) {
+      const int kind = static_cast<int>(own[u].first & 15);
+      const int step =
+          kind == static_cast<int>(tree_columns::following) ? 0 : 1 << (kind / 2 + kind % 2);
+      at[u] = own[u].columns + std::int64_t{step} * slot[u];
+      word[u] =
+          load_once(reinterpret_cast<const std::uint32_t*>(p.pool + (at[u] & ~std::int64_t{3})));
+      value[u] = load_once(reinterpret_cast<const T*>(p.pool + own[u].values) + slot[u]);
+    }
+#pragma unroll
+    for (int u = 0; u < count; ++u)
+      from[u] = (own[u].first >> 4) +
+                column_in(word[u], at[u], static_cast<tree_columns>(own[u].first & 15), slot[u]);
   }
-  // Lanes without an entry have a key of their own.
-  const unsigned same = __match_any_sync(whole_warp, w.inside ? w.line : static_cast<Line>(~lane));
-  T sum{0};
-  for (unsigned left = same; __any_sync(whole_warp, left != 0); left &= left - 1) {
-    const T other =
-        __shfl_sync(whole_warp, product, left == 0 ? lane : __ffs(static_cast<int>(left)) - 1);
-    if (left != 0) sum += other;
-  }
-  if (w.inside && (same & (0xffffffffu >> (31 - lane))) == 1u << lane) sums[w.line] += sum;
-  __syncwarp();
-}
-template <bool transposed, class T, class Line>
-__device__ void add_window(const window<T, Line>& w, T* sums) {
-  if constexpr (transposed)
-    add_in_pieces(w, sums);
-  else
-    add_ascending(w, sums);
+  T other[count];
+#pragma unroll
+  for (int u = 0; u < count; ++u) other[u] = x[from[u] * p.x_row];
+#pragma unroll
+  for (int u = 0; u < count; ++u)
+    if (first + u * threads < tile.slots) put(place[u], value[u] * other[u]);
 }
 
-template <bool transposed, class T, class I>
-__global__ void __launch_bounds__(32 * narrow_warps, narrow_blocks)
-    multiply_narrow_kernel(const tree_multiply<T, I> p) {
-  __shared__ T sums[narrow_warps][narrow_lines];
-  const std::int64_t t = blockIdx.x / p.vectors;
+template <bool transposed, int threads, int batch, int resident, class T>
+__global__ void __launch_bounds__(threads, resident / threads)
+    multiply_tree_tiles_kernel(const tree_multiply<T> p) {
+  constexpr int capacity = slots_per_thread * threads;
+  __shared__ T products[capacity + capacity / 16];
+  const tree_tile tile = p.tiles[blockIdx.x / p.vectors];
   const unsigned vector = blockIdx.x % p.vectors;
-  const tree_task<I> task = p.tasks[t];
-  const int lines =
-      static_cast<int>(min(std::int64_t{task.end} - task.begin, std::int64_t{narrow_lines} + 1));
-  if (lines > narrow_lines) return;
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  T* const own = sums[warp];
-  for (int i = lane; i < lines; i += 32) own[i] = T{0};
-  __syncwarp();
-  leaf_reader<transposed, T, I> reader(p, task, vector);
-  const std::int64_t end = p.tasks[t + 1].first;
-  for (std::int64_t k = task.first + warp; k < end; k += narrow_warps) {
-    reader.begin(k);
-    while (!reader.done()) {
-      window<T, int> w[narrow_windows];
-#pragma unroll
-      for (int u = 0; u < narrow_windows; ++u)
-        if (!reader.done()) reader.read(w[u]);
-#pragma unroll
-      for (int u = 0; u < narrow_windows; ++u)
-        if (__any_sync(whole_warp, w[u].valid)) add_window<transposed>(w[u], own);
-    }
-  }
-  __syncthreads();
-  const bool shared = task.parts > 1;
-  for (int i = static_cast<int>(threadIdx.x); i < lines; i += 32 * narrow_warps) {
-    T sum = sums[0][i];
-#pragma unroll
-    for (int other = 1; other < narrow_warps; ++other) sum += sums[other][i];
-    if (shared)
-      p.waiting[vector * p.slots + task.slot + i] = sum;
+  const T* const x = p.x + vector * p.x_column;
+  const bool whole = tile.lines > 0;
+  T own{0};
+  const auto put = [&](int place, T product) {
+    if (whole)
+      products[product_place(place)] = product;
     else
-      p.write(task.begin + i, vector, sum);
-  }
-  if (shared) return;
-  // Lines without entries.
-  for (std::int64_t i = p.first_line(t) + threadIdx.x; i < task.begin; i += 32 * narrow_warps)
-    p.write(i, vector, T{0});
-  for (std::int64_t i = std::int64_t{task.end} + threadIdx.x; i < p.last_line(t);
-       i += 32 * narrow_warps)
-    p.write(i, vector, T{0});
-}
-
-/// room: lines of sums that shared memory has.
-template <bool transposed, class T, class I>
-__global__ void __launch_bounds__(32 * wide_warps)
-    multiply_wide_kernel(const tree_multiply<T, I> p, std::int64_t room) {
-  extern __shared__ __align__(16) unsigned char wide_shared[];
-  const std::int64_t t = blockIdx.x / p.vectors;
-  const unsigned vector = blockIdx.x % p.vectors;
-  const tree_task<I> task = p.tasks[t];
-  const std::int64_t lines = std::int64_t{task.end} - task.begin;
-  if (lines <= narrow_lines) return;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const bool shared = task.parts > 1;
-  T* const slot =
-      shared ? p.waiting + vector * p.slots + task.slot : p.wide + vector * p.lines + task.begin;
-  T* const sums = lines <= room ? reinterpret_cast<T*>(wide_shared) : slot;
-  for (std::int64_t i = threadIdx.x; i < lines; i += 32 * wide_warps) sums[i] = T{0};
-  __syncthreads();
-  leaf_reader<transposed, T, I> reader(p, task, vector);
-  const std::int64_t end = p.tasks[t + 1].first;
-  std::int64_t k = task.first;
-  bool begun = false;
-  int turn = 0; // of a flat leaf: whose window is next
-  // The warp's next window; false: it has no more.
-  const auto read_next = [&](window<T, std::int64_t>& w) {
-    for (;;) {
-      if (begun && !reader.done()) {
-        if (!reader.is_flat() || turn == warp) {
-          reader.read(w);
-          turn = (turn + 1) % wide_warps;
-          return true;
-        }
-        reader.skip();
-        turn = (turn + 1) % wide_warps;
-        continue;
-      }
-      if (begun) ++k;
-      begun = false;
-      if (k >= end) return false;
-      const std::uint64_t node = p.a.items.data()[transposed ? p.a.by_column.data()[k] : k].node;
-      if (!has_header(type_of(node)) && (k - task.first) % wide_warps != warp) {
-        ++k;
-        continue;
-      }
-      reader.begin(k);
-      begun = true;
-      turn = 0;
-    }
+      own += product;
   };
-  for (;;) {
-    window<T, std::int64_t> w[wide_windows];
-    bool has[wide_windows] = {};
-#pragma unroll
-    for (int u = 0; u < wide_windows; ++u) has[u] = read_next(w[u]);
-    if (__syncthreads_or(has[0] ? 1 : 0) == 0) break;
-    for (int other = 0; other < wide_warps; ++other) {
-      if (other == warp) {
-#pragma unroll
-        for (int u = 0; u < wide_windows; ++u)
-          if (has[u]) add_window<transposed>(w[u], sums);
-      }
-      __syncthreads();
-    }
-  }
-  if (shared) {
-    if (sums != slot)
-      for (std::int64_t i = threadIdx.x; i < lines; i += 32 * wide_warps) slot[i] = sums[i];
+  std::uint32_t first = threadIdx.x;
+  for (; first - threadIdx.x + (batch - 1) * threads < tile.slots; first += batch * threads)
+    multiply_slots<transposed, threads, batch>(p, tile, first, x, put);
+  for (; first - threadIdx.x < tile.slots; first += 2 * threads)
+    multiply_slots<transposed, threads, 2>(p, tile, first, x, put);
+  if (!whole) {
+    own = warp_sum(own);
+    if (threadIdx.x % 32 == 0) products[threadIdx.x / 32] = own;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    T sum = products[0];
+    for (int warp = 1; warp < threads / 32; ++warp) sum += products[warp];
+    if (tile.waiting < 0)
+      p.write(tile.first_line, vector, sum);
+    else
+      p.waiting[vector * p.parts + tile.waiting] = sum;
     return;
   }
-  for (std::int64_t i = p.first_line(t) + threadIdx.x; i < p.last_line(t); i += 32 * wide_warps)
-    p.write(i, vector, i >= task.begin && i < task.end ? sums[i - task.begin] : T{0});
+  // Lanes of a line: a power of two.
+  const int lines = static_cast<int>(tile.lines);
+  int lanes = 1;
+  while (lanes < 32 && 2 * lanes * lines <= threads) lanes *= 2;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const std::uint16_t* const begins = p.begins + tile.first_begin;
+  __syncthreads();
+  for (int base = 0; base < lines; base += threads / lanes) {
+    const int line = base + static_cast<int>(threadIdx.x) / lanes;
+    const int begin = line < lines ? begins[line] : tree_long_bit;
+    const bool here = (begin & tree_long_bit) == 0;
+    T sum{0};
+    if (here) {
+      const int end =
+          line + 1 < lines ? begins[line + 1] & (tree_long_bit - 1) : static_cast<int>(tile.slots);
+      for (int k = begin + lane; k < end; k += lanes) sum += products[product_place(k)];
+    }
+    for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(whole_warp, sum, step);
+    if (!here || lane > 0) continue;
+    if (tile.waiting < 0)
+      p.write(std::int64_t{tile.first_line} + line, vector, sum);
+    else
+      p.waiting[vector * p.parts + tile.waiting + std::int64_t{line} * tile.parts] = sum;
+  }
 }
 
-/// y of stripes that several tasks share, a thread per line.
-template <class T, class I>
-void join_shared_tasks(const device_context& ctx, const tree_multiply<T, I>& p) {
-  for_each(ctx, p.lines * p.vectors, "multiply: block_tree, joined",
-           [p] __device__(std::int64_t i) {
-             const std::int64_t line = i / p.vectors;
-             const auto vector = static_cast<unsigned>(i % p.vectors);
-             std::int64_t low = 0, high = p.task_count; // begin(low) <= line < begin(high)
-             while (high - low > 1) {
-               const std::int64_t middle = (low + high) / 2;
-               if (p.tasks[middle].begin <= line)
-                 low = middle;
-               else
-                 high = middle;
-             }
-             const tree_task<I> last = p.tasks[low];
-             if (last.parts == 1) return;
-             T sum{0};
-             if (line >= last.begin && line < last.end) {
-               const std::int64_t lines = std::int64_t{last.end} - last.begin;
-               const T* const first = p.waiting + vector * p.slots + last.slot - last.part * lines;
-               for (std::int64_t part = 0; part < last.parts; ++part)
-                 sum += first[part * lines + line - last.begin];
-             }
-             p.write(line, vector, sum);
-           });
+/// A warp for each line of several tiles.
+template <class T>
+__global__ void join_tree_lines_kernel(const tree_multiply<T> p, const tree_long_line* lines,
+                                       std::int64_t count) {
+  const std::int64_t k = thread_index() / 32;
+  const unsigned lane = threadIdx.x % 32;
+  if (k >= count * p.vectors) return;
+  const tree_long_line line = lines[k / p.vectors];
+  const auto vector = static_cast<unsigned>(k % p.vectors);
+  const T* const parts = p.waiting + vector * p.parts + line.first;
+  T sum{0};
+  for (std::uint32_t part = lane; part < line.count; part += 32) sum += parts[part];
+  sum = warp_sum(sum);
+  if (lane == 0) p.write(line.line, vector, sum);
 }
 
-template <bool transposed, class T, class I>
-void launch_tasks(const device_context& ctx, const tree_multiply<T, I>& p, std::int64_t widest,
-                  std::int64_t room) {
-  const std::int64_t blocks = checked_mul(p.task_count, p.vectors);
-  if (blocks > 0x7fffffff) throw unsupported("multiply: the block tree has too many tasks");
-  multiply_narrow_kernel<transposed>
-      <<<static_cast<unsigned>(blocks), 32 * narrow_warps, 0, ctx.stream()>>>(p);
-  check_launch("multiply_narrow_kernel");
-  if (widest <= narrow_lines) return;
-  const std::size_t bytes = static_cast<std::size_t>(min(widest, room)) * sizeof(T);
-  // All that there is, always: products on other threads set it, too.
-  if (bytes > 48 * 1024)
-    check(cudaFuncSetAttribute(multiply_wide_kernel<transposed, T, I>,
-                               cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(room * std::int64_t{sizeof(T)})),
-          "cudaFuncSetAttribute");
-  multiply_wide_kernel<transposed>
-      <<<static_cast<unsigned>(blocks), 32 * wide_warps, bytes, ctx.stream()>>>(p, room);
-  check_launch("multiply_wide_kernel");
+template <bool transposed, class T>
+void launch_tree_tiles(const device_context& ctx, const tree_multiply<T>& p, unsigned blocks,
+                       int capacity) {
+  const auto launch = [&]<int threads>(std::integral_constant<int, threads>) {
+    multiply_tree_tiles_kernel<transposed, threads, slots_at_once, resident_threads>
+        <<<blocks, threads, 0, ctx.stream()>>>(p);
+  };
+  if (capacity == 8 * 256)
+    launch(std::integral_constant<int, 256>{});
+  else if (capacity == 8 * 128)
+    launch(std::integral_constant<int, 128>{});
+  else
+    launch(std::integral_constant<int, 64>{});
+  check_launch("multiply_tree_tiles_kernel");
 }
 
 /// What one product of a tree in one direction needs, allocated before anything is written.
 template <class T, class I> class tree_product {
 public:
   tree_product(const device_context& ctx, const tree_arrays<const T, I, space::device>& a,
-               bool transposed, std::int64_t lines, std::int64_t columns)
-      : ctx_(ctx), a_(a), transposed_(transposed),
-        room_(static_cast<std::int64_t>(ctx.properties().shared_bytes_per_block / sizeof(T))) {
-    if (columns > 0x7fffffff) throw unsupported("multiply: the dense matrix has too many columns");
-    const tree_sums need = sums();
-    const bool in_l2 = need.widest > max(room_, std::int64_t{narrow_lines});
-    waiting_ = array<T, space::device>(ctx, checked_mul(need.slots, columns));
-    wide_ = array<T, space::device>(ctx, in_l2 ? checked_mul(lines, columns) : 0);
+               bool transposed, std::int64_t columns)
+      : ctx_(ctx), a_(a), transposed_(transposed), work_(transposed ? a.column_work : a.row_work),
+        blocks_(unsigned_blocks(columns)), waiting_(ctx, checked_mul(work_.waiting, columns)) {
+    if (a.nnz > 0 && work_.tiles.empty())
+      throw unsupported("multiply: the block tree is too large for a device's lists");
   }
 
   void run(T alpha, dense_view<const T, space::device> x, T beta,
            dense_view<const T, space::device> z, dense_view<T, space::device> y) {
     const std::int64_t lines = y.shape().row, columns = y.shape().col;
     if (lines == 0 || columns == 0) return;
-    const auto tasks = transposed_ ? a_.column_tasks : a_.row_tasks;
-    const tree_multiply<T, I> p{a_,
-                                tasks.data(),
-                                tasks.size() - 1,
-                                x.data(),
-                                z.data(),
-                                y.data(),
-                                alpha,
-                                beta,
-                                x.row_stride(),
-                                x.col_stride(),
-                                z.row_stride(),
-                                z.col_stride(),
-                                y.row_stride(),
-                                y.col_stride(),
-                                lines,
-                                sums().slots,
-                                static_cast<unsigned>(columns),
-                                waiting_.data(),
-                                wide_.data()};
-    if (p.task_count == 0) {
+    const tree_multiply<T> p{pool_of(a_),
+                             work_.tiles.data(),
+                             work_.windows.data(),
+                             work_.segments.data(),
+                             work_.shifts.data(),
+                             work_.pieces.data(),
+                             work_.places.data(),
+                             work_.begins.data(),
+                             x.data(),
+                             z.data(),
+                             y.data(),
+                             alpha,
+                             beta,
+                             x.row_stride(),
+                             x.col_stride(),
+                             z.row_stride(),
+                             z.col_stride(),
+                             y.row_stride(),
+                             y.col_stride(),
+                             static_cast<unsigned>(columns),
+                             work_.waiting,
+                             waiting_.data()};
+    if (work_.tiles.empty()) {
       for_each(ctx_, lines * columns, "multiply: block_tree, empty",
                [p] __device__(std::int64_t i) {
                  p.write(i / p.vectors, static_cast<unsigned>(i % p.vectors), T{0});
@@ -364,20 +259,30 @@ public:
       return;
     }
     if (transposed_)
-      launch_tasks<true>(ctx_, p, sums().widest, room_);
+      launch_tree_tiles<true>(ctx_, p, blocks_, work_.capacity);
     else
-      launch_tasks<false>(ctx_, p, sums().widest, room_);
-    if (sums().slots > 0) join_shared_tasks(ctx_, p);
+      launch_tree_tiles<false>(ctx_, p, blocks_, work_.capacity);
+    if (work_.long_lines.empty()) return;
+    const std::int64_t joined = work_.long_lines.size();
+    join_tree_lines_kernel<<<blocks_for(checked_mul(joined * columns, 32)), block_threads, 0,
+                             ctx_.stream()>>>(p, work_.long_lines.data(), joined);
+    check_launch("join_tree_lines_kernel");
   }
 
 private:
-  [[nodiscard]] tree_sums sums() const { return transposed_ ? a_.column_sums : a_.row_sums; }
+  unsigned unsigned_blocks(std::int64_t columns) const {
+    const std::int64_t blocks = checked_mul(work_.tiles.size(), columns);
+    if (blocks > 0x7fffffff || columns > 0x7fffffff)
+      throw unsupported("multiply: the block tree has too many tiles for so many columns");
+    return static_cast<unsigned>(blocks);
+  }
 
   const device_context& ctx_;
   const tree_arrays<const T, I, space::device>& a_;
   bool transposed_;
-  std::int64_t room_; // elements of shared memory
-  array<T, space::device> waiting_, wide_;
+  tree_work_view<space::device> work_;
+  unsigned blocks_;
+  array<T, space::device> waiting_;
 };
 
 } // namespace
@@ -388,7 +293,7 @@ void multiply_tree(const device_context& ctx, T alpha,
                    dense_view<const T, space::device> x, T beta,
                    dense_view<const T, space::device> z, dense_view<T, space::device> y) {
   const device_guard guard(ctx.device());
-  tree_product<T, I>(ctx, a, transposed, y.shape().row, y.shape().col).run(alpha, x, beta, z, y);
+  tree_product<T, I>(ctx, a, transposed, y.shape().col).run(alpha, x, beta, z, y);
 }
 
 template <class T, class I>
@@ -397,7 +302,7 @@ void multiply_tree_both(const device_context& ctx, T alpha,
                         vector_view<const T, space::device> x, vector_view<T, space::device> y,
                         vector_view<const T, space::device> w, vector_view<T, space::device> z) {
   const device_guard guard(ctx.device());
-  tree_product<T, I> plain(ctx, a, false, y.size(), 1), across(ctx, a, true, z.size(), 1);
+  tree_product<T, I> plain(ctx, a, false, 1), across(ctx, a, true, 1);
   plain.run(alpha, as_columns(x), T{0}, as_columns(x), as_columns(y));
   across.run(alpha, as_columns(w), T{0}, as_columns(w), as_columns(z));
 }

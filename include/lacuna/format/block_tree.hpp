@@ -30,6 +30,7 @@
 #include <memory>
 
 #include <lacuna/format/block_tree_nodes.hpp>
+#include <lacuna/format/block_tree_work.hpp>
 #include <lacuna/op/add.hpp>
 #include <lacuna/op/check.hpp>
 #include <lacuna/op/convert.hpp>
@@ -57,6 +58,7 @@ template <class T, class I, space S> struct tree_arrays {
   vector_view<const tree_task<I>, S> row_tasks;    ///< and one more, where they end
   vector_view<const tree_task<I>, S> column_tasks; ///< and one more
   tree_sums row_sums, column_sums;                 ///< of these tasks
+  tree_work_view<S> row_work, column_work;         ///< on a device
 
   [[nodiscard]] auto bytes() const {
     return reinterpret_cast<like<T, unsigned char>*>(pool.data());
@@ -83,6 +85,7 @@ template <class T, class I, space S> struct tree_content {
   array<std::int64_t, S> by_column;
   array<tree_task<I>, S> row_tasks, column_tasks;
   tree_sums row_sums, column_sums;
+  tree_work<S> row_work, column_work; ///< on a device; a host has none
 
   tree_arrays<const T, I, S> arrays() const {
     return {extent,
@@ -96,17 +99,19 @@ template <class T, class I, space S> struct tree_content {
             row_tasks.view(),
             column_tasks.view(),
             row_sums,
-            column_sums};
+            column_sums,
+            row_work.view(),
+            column_work.view()};
   }
   tree_arrays<T, I, S> arrays() {
     const auto self = std::as_const(*this).arrays();
-    return {extent,      nnz,        bits,           levels,         root,
-            pool.view(), self.items, self.by_column, self.row_tasks, self.column_tasks,
-            row_sums,    column_sums};
+    return {extent,      nnz,         bits,           levels,          root,
+            pool.view(), self.items,  self.by_column, self.row_tasks,  self.column_tasks,
+            row_sums,    column_sums, self.row_work,  self.column_work};
   }
   [[nodiscard]] std::size_t bytes() const {
     return pool.bytes() + items.bytes() + by_column.bytes() + row_tasks.bytes() +
-           column_tasks.bytes();
+           column_tasks.bytes() + row_work.bytes() + column_work.bytes();
   }
 };
 } // namespace detail
@@ -281,6 +286,12 @@ namespace detail::gpu {
 template <class T, class I>
 LACUNA_GPU_EXPORT std::shared_ptr<tree_content<T, I, space::device>>
 build_tree(const device_context& ctx, const tree_source<T, I>& a, std::int64_t entries, int bits);
+/// What products need beside nodes and lists, made once from them; where a tree has 2^31 entries,
+/// rows, columns or more, or 2^32 values' bytes of nodes, none is made. Waits; scratch: some 70
+/// bytes per entry.
+template <class T, class I>
+LACUNA_GPU_EXPORT void make_tree_work(const device_context& ctx,
+                                      tree_content<T, I, space::device>& tree);
 /// Queued.
 template <class T, class I>
 LACUNA_GPU_EXPORT void place_in_tree(const device_context& ctx, const tree_source<T, I>& a,
@@ -291,7 +302,7 @@ template <class T, class I, class O>
 LACUNA_GPU_EXPORT csr<T, I, O, space::device>
 tree_to_csr(const device_context& ctx, const tree_arrays<const T, I, space::device>& a, T scale);
 /// Queued. Each vector is a product of its own, which finds the leaves in L2. Scratch: sums of
-/// stripes that several tasks share, and of those too wide for shared memory.
+/// parts of long lines. Throws unsupported where make_tree_work made none.
 template <class T, class I>
 LACUNA_GPU_EXPORT void
 multiply_tree(const device_context& ctx, T alpha, const tree_arrays<const T, I, space::device>& a,
@@ -371,10 +382,30 @@ template <class T, class I, space S, space From>
 std::shared_ptr<tree_content<T, I, S>> copy_content(const context<S>& ctx,
                                                     const tree_content<T, I, From>& c) {
   using content = tree_content<T, I, S>;
-  return std::make_shared<content>(content{
-      c.extent, c.nnz, c.entries, c.bits, c.levels, c.root, c.compressed, c.different_leaves,
-      copy_to(ctx, c.pool), copy_to(ctx, c.items), copy_to(ctx, c.by_column),
-      copy_to(ctx, c.row_tasks), copy_to(ctx, c.column_tasks), c.row_sums, c.column_sums});
+  auto copy = std::make_shared<content>(content{c.extent,
+                                                c.nnz,
+                                                c.entries,
+                                                c.bits,
+                                                c.levels,
+                                                c.root,
+                                                c.compressed,
+                                                c.different_leaves,
+                                                copy_to(ctx, c.pool),
+                                                copy_to(ctx, c.items),
+                                                copy_to(ctx, c.by_column),
+                                                copy_to(ctx, c.row_tasks),
+                                                copy_to(ctx, c.column_tasks),
+                                                c.row_sums,
+                                                c.column_sums,
+                                                {},
+                                                {}});
+  if constexpr (S == space::device && From == space::device) {
+    copy->row_work = copy_work(ctx, c.row_work);
+    copy->column_work = copy_work(ctx, c.column_work);
+  } else if constexpr (S == space::device) {
+    gpu::make_tree_work<T, I>(ctx, *copy);
+  }
+  return copy;
 }
 } // namespace detail
 
