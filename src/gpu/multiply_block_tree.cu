@@ -40,7 +40,7 @@ template <class T> struct tree_multiply {
 constexpr int slots_per_thread = 8;
 /// Slots of a thread whose loads are under way at a time, and threads of a multiprocessor that have
 /// registers. Reasoned, not measured.
-constexpr int slots_at_once = 4, resident_threads = 1024;
+constexpr int slots_at_once = 2, resident_threads = 1536;
 
 /// Products of neighbouring lines lie in different banks.
 __device__ inline int product_place(int place) { return place + place / 16; }
