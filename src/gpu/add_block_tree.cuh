@@ -8,7 +8,7 @@
 namespace lacuna::detail::gpu {
 
 /// A block that A or B has, or both. Rows and columns of blocks count from 0; a, b: the leaves'
-/// numbers among the items, -1 if there is none. A pair of none is room that was not needed.
+/// numbers, -1 if there is none. A pair of none is room that was not needed.
 template <class I> struct leaf_pair {
   I row, col;
   std::int32_t a, b;
@@ -24,9 +24,31 @@ struct sum_leaf {
   bool copied; ///< byte by byte the leaf of the one that has it
 };
 
-/// Pairs in the order of their rows, room for as many as both trees have leaves.
+/// An operand whose flat leaves were cut: items of them are left out, pieces follow the others.
+template <class I> struct cut_leaves {
+  std::int64_t items = 0;
+  array<tree_item<I>, space::device> pieces; ///< some have no node
+  array<tree_unit, space::device> pool;
+  array<std::int32_t, space::device> starts[2];  ///< of rows of blocks, of columns: in `through`
+  array<std::int64_t, space::device> through[2]; ///< leaves, in no order within a row
+};
+/// False if it is not done: other flat leaves than those of the second level of blocks of 64 and
+/// 128, very long ones, or more than a fourth of the entries. Waits once.
+template <class T, class I>
+bool cut_flat_leaves(const device_context& ctx, const tree_arrays<const T, I, space::device>& a,
+                     cut_leaves<I>& cut);
+
+/// An operand's leaves: items, then pieces of those that were cut.
+template <class T, class I> struct sum_operand {
+  tree_operand<T, I, space::device> tree;
+  std::int64_t items;
+  const tree_item<I>* pieces;
+  const unsigned char* piece_pool;
+};
+
+/// Pairs in the order of their rows, room for as many as both operands have leaves.
 template <class T, class I> struct sum_leaves {
-  tree_operand<T, I, space::device> a, b;
+  sum_operand<T, I> a, b;
   index<I> extent;
   const leaf_pair<I>* pairs;
   sum_leaf* leaves;

@@ -89,6 +89,7 @@ template <class T> struct sum_part {
   std::uint64_t node; ///< 0: there is none
   int rows, cols;     ///< inside of the matrix, as stored
   bool transposed;
+  bool is_piece; ///< of a leaf that was cut
   T alpha;
 
   template <class F> __device__ void for_each_place_of(const F& f) const {
@@ -99,7 +100,7 @@ template <class T> struct sum_part {
   }
   /// Whether it is the sum's leaf, byte by byte, where the other has none.
   [[nodiscard]] __device__ bool is_as_stored() const {
-    return node != 0 && !transposed && alpha == T{1} && !has_header(type_of(node));
+    return node != 0 && !transposed && alpha == T{1} && !is_piece && !has_header(type_of(node));
   }
   [[nodiscard]] __device__ const T* values() const {
     const int head = has_header(type_of(node)) ? 16 : 0;
@@ -107,10 +108,12 @@ template <class T> struct sum_part {
   }
 };
 template <class T, class I>
-__device__ sum_part<T> part_of(const tree_operand<T, I, space::device>& t, std::int32_t item) {
-  sum_part<T> part{pool_of(t.a), 0, 0, 0, t.transposed, t.alpha};
-  if (item < 0) return part;
-  const tree_item<I> of = t.a.items.data()[item];
+__device__ sum_part<T> part_of(const sum_operand<T, I>& from, std::int32_t leaf) {
+  const auto& t = from.tree;
+  sum_part<T> part{pool_of(t.a), 0, 0, 0, t.transposed, leaf >= from.items, t.alpha};
+  if (leaf < 0) return part;
+  const tree_item<I> of = part.is_piece ? from.pieces[leaf - from.items] : t.a.items.data()[leaf];
+  if (part.is_piece) part.pool = from.piece_pool;
   part.node = of.node;
   part.rows = static_cast<int>(t.a.rows_from(of.row));
   part.cols = static_cast<int>(t.a.cols_from(of.col));
@@ -408,7 +411,7 @@ template <class F> void with_block_bits(int bits, const F& f) {
 
 template <class T, class I>
 void count_sum_leaves(const device_context& ctx, const sum_leaves<T, I>& sum) {
-  with_block_bits(sum.a.a.bits, [&](auto bits) {
+  with_block_bits(sum.a.tree.a.bits, [&](auto bits) {
     count_sum_leaves_kernel<bits(), T, I>
         <<<blocks_for_leaves<bits()>(sum), 32 * place_bits<bits()>::warps, 0, ctx.stream()>>>(sum);
     check_launch("count_sum_leaves_kernel");
@@ -418,7 +421,7 @@ void count_sum_leaves(const device_context& ctx, const sum_leaves<T, I>& sum) {
 template <class T, class I>
 void fill_sum_leaves(const device_context& ctx, const sum_leaves<T, I>& sum,
                      const std::uint64_t* nodes, unsigned char* pool) {
-  with_block_bits(sum.a.a.bits, [&](auto bits) {
+  with_block_bits(sum.a.tree.a.bits, [&](auto bits) {
     fill_sum_leaves_kernel<bits(), T, I>
         <<<blocks_for_leaves<bits()>(sum), 32 * place_bits<bits()>::warps, 0, ctx.stream()>>>(
             sum, nodes, pool);

@@ -136,6 +136,39 @@ TYPED_TEST(BlockTreeOps, SumsHaveTheHostsBytes) {
   expect(generated("dense:n=70,m=2100"), random_blocks(70, 2100, 4), 128);
 }
 
+/// Trees with a few flat leaves: a device cuts them. Bit by bit the sums of csr matrices, and the
+/// same bytes again.
+TYPED_TEST(BlockTreeOps, AddsTreesWithSomeFlatLeaves) {
+  using T = typename TypeParam::value;
+  using I = typename TypeParam::index;
+  using O = typename TypeParam::offset;
+  const auto& ctx = TypeParam::context();
+  for (const char* const name : {"rgg:scale=14", "circuit:n=9000"}) {
+    SCOPED_TRACE(name);
+    const auto a = copy_to(ctx, cast<T, I, O>(host_context(), gen::generate(name)));
+    const auto n = std::to_string(a.shape().row);
+    const auto b = copy_to(
+        ctx, cast<T, I, O>(host_context(), gen::generate("banded:half_bandwidth=3,n=" + n)));
+    const auto t = to_block_tree(ctx, a, {64}), u = to_block_tree(ctx, b, {64});
+    ASSERT_GT(node_statistics(t).sum(tree_node::coo_16, tree_node::rows_16).nodes, 0);
+    if constexpr (TypeParam::memory_space == space::device) {
+      EXPECT_TRUE((detail::gpu::add_trees<T, I>(ctx, detail::tree_operand_of(t),
+                                                detail::tree_operand_of(u))));
+    }
+    const auto expect = [&](const auto& got, const auto& again, const auto& want) {
+      check(ctx, got);
+      EXPECT_TRUE(same_matrix(to_csr(ctx, got), on_host(want)));
+      EXPECT_TRUE(bytes_of(got) == bytes_of(again));
+    };
+    expect(add(ctx, t, transposed(t)), add(ctx, t, transposed(t)), add(ctx, a, transposed(a)));
+    expect(add(ctx, t, scaled(-2, u)), add(ctx, t, scaled(-2, u)), add(ctx, a, scaled(-2, b)));
+    expect(add(ctx, u, transposed(t)), add(ctx, u, transposed(t)), add(ctx, b, transposed(a)));
+    const auto sum = add(ctx, t, t);
+    expect(add(ctx, sum, transposed(u)), add(ctx, sum, transposed(u)),
+           add(ctx, scaled(2, a), transposed(b)));
+  }
+}
+
 /// Of A A, A A^T and A^T A.
 template <class A> std::int64_t most_products(const A& matrix) {
   const auto a = on_host(matrix);

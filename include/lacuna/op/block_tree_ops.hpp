@@ -137,9 +137,11 @@ auto add(const host_context& ctx, const A& a, const B& b) {
   return block_tree<T, I, typename V::offset_type>(detail::cpu::add_trees<T, I>(ctx, left, right));
 }
 
-/// On a device leaf by leaf where both trees have leaves of the lowest level alone and blocks of 32
-/// or more, as those of meshes have; it waits once. Other trees go by way of csr matrices: scratch
-/// is both operands and C as csr, and what makes the tree.
+/// On a device leaf by leaf, as the host does, where both trees have leaves of the lowest level
+/// alone and blocks of 32 or more, as those of meshes have; with blocks of 64 or 128 a tree may
+/// have some flat leaves of the second level, with a fourth of its entries, which C has cut into
+/// leaves of the lowest. It waits once, and once for each tree with flat leaves. Other trees go by
+/// way of csr matrices: scratch is both operands and C as csr, and what makes the tree.
 template <class A, class B>
   requires(detail::is_tree<A>&& detail::is_tree<B>)
 auto add(const device_context& ctx, const A& a, const B& b) {
@@ -158,7 +160,11 @@ auto add(const device_context& ctx, const A& a, const B& b) {
   if (auto sum = detail::gpu::add_trees<T, I>(ctx, left, right))
     return block_tree<T, I, O, space::device>(std::move(sum));
   const auto x = detail::rows_of_tree<T, I, O>(ctx, left);
-  const auto y = detail::rows_of_tree<T, I, O>(ctx, right);
+  const bool is_twice = left.a.pool.data() == right.a.pool.data();
+  if (is_twice && left.transposed == right.transposed)
+    return to_block_tree(ctx, add(ctx, scaled(left.alpha, x), scaled(right.alpha, x)),
+                         {1 << left.a.bits});
+  const auto y = is_twice ? transpose(ctx, x) : detail::rows_of_tree<T, I, O>(ctx, right);
   return to_block_tree(ctx, add(ctx, scaled(left.alpha, x), scaled(right.alpha, y)),
                        {1 << left.a.bits});
 }
