@@ -4,6 +4,7 @@
 //
 // Memory: coordinates are read twice, values once, the sum is written once, every byte of it.
 #include "gpu/add_block_tree.cuh"
+#include "gpu/block_tree_places.cuh"
 
 namespace lacuna::detail::gpu {
 namespace {
@@ -14,74 +15,10 @@ template <int bits> struct place_bits {
   static constexpr int warps = bits == 8 ? 1 : 4; ///< of a block: 25 KB of marks, 27 where 4
 };
 
-__device__ inline int warp_sums_before(int value, int& total) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  int sum = value;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const int other = __shfl_up_sync(whole_warp, sum, step);
-    if (lane >= step) sum += other;
-  }
-  total = __shfl_sync(whole_warp, sum, 31);
-  return sum - value;
-}
-
-__device__ inline float times(float s, float x) { return __fmul_rn(s, x); }
-__device__ inline double times(double s, double x) { return __dmul_rn(s, x); }
-__device__ inline float plus(float x, float y) { return __fadd_rn(x, y); }
-__device__ inline double plus(double x, double y) { return __dadd_rn(x, y); }
-
-/// Calls f(row, column) for each entry of a leaf, by all lanes of a warp: of a leaf by rows each
-/// lane has runs of its own.
-template <class T, class F>
-__device__ void for_each_place(const unsigned char* pool, std::uint64_t node, int rows, int cols,
-                               const F& f) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const tree_node type = type_of(node);
-  if (has_header(type)) {
-    leaf_walk<const T> walk;
-    walk.begin(pool, node, rows, cols);
-    while (!walk.done()) {
-      std::uint32_t row, col;
-      const T* value;
-      if (walk.next(row, col, value)) f(static_cast<int>(row), static_cast<int>(col));
-    }
-    return;
-  }
-  const unsigned char* const leaf = pool + place_of(node);
-  const int entries = static_cast<int>(count_of(node));
-  if (type == tree_node::dense || type == tree_node::masked) {
-    const int places = rows * cols;
-    const unsigned char* const mask = leaf + places * static_cast<int>(sizeof(T));
-    int row = lane / cols, col = lane % cols;
-    for (int k = lane; k < places; k += 32) {
-      if (type == tree_node::dense || (mask[k / 8] >> (k % 8) & 1) != 0) f(row, col);
-      for (col += 32; col >= cols; col -= cols) ++row;
-    }
-    return;
-  }
-  if (is_coo(type)) {
-    const auto* const list = reinterpret_cast<const uchar2*>(
-        leaf + padded_entries(type, entries) * static_cast<int>(sizeof(T)));
-    for (int k = lane; k < entries; k += 32) {
-      const uchar2 at = list[k];
-      f(int{at.x}, int{at.y});
-    }
-    return;
-  }
-  const unsigned char* const list = leaf + entries * static_cast<int>(sizeof(T));
-  const int runs = (list[0] | list[1] << 8) + 1;
-  const unsigned char* columns = list + 2 + 2 * runs;
-  for (int first = 0; first < runs; first += 32) {
-    const int run = first + lane;
-    const int row = run < runs ? list[2 + run] : 0;
-    const int length = run < runs ? list[2 + runs + run] + 1 : 0;
-    int total;
-    const unsigned char* const own = columns + warp_sums_before(length, total);
-    for (int k = 0; k < length; ++k) f(row, int{own[k]});
-    columns += total;
-  }
-}
+__device__ inline float scaled_entry(float s, float x) { return __fmul_rn(s, x); }
+__device__ inline double scaled_entry(double s, double x) { return __dmul_rn(s, x); }
+__device__ inline float added(float x, float y) { return __fadd_rn(x, y); }
+__device__ inline double added(double x, double y) { return __dadd_rn(x, y); }
 
 /// One of a pair's leaves.
 template <class T> struct sum_part {
@@ -290,21 +227,14 @@ template <int bits, class T> struct value_finder {
       starts[row] = static_cast<std::uint16_t>(starts[row] +
                                                __popc(marks[row * place_bits<bits>::words + word]));
   }
-  /// Whether it has the sum's entry (row, col); entries of a row in order.
-  __device__ bool find(int row, int col, T& value) {
-    if (part.node == 0) return false;
+  /// Where its value for the sum's entry (row, col) is; -1: it has none. Entries of a row in order.
+  __device__ int find(int row, int col) {
+    if (part.node == 0) return -1;
     const int i = part.transposed ? col : row, j = part.transposed ? row : col;
     const unsigned word = marks[i * place_bits<bits>::words + j / 32];
-    if ((word >> (j % 32) & 1) == 0) return false;
-    int k = 0;
-    if (part.is_full())
-      k = i * part.cols + j;
-    else if (part.transposed)
-      k = starts[i] + __popc(word & ((1u << (j % 32)) - 1));
-    else
-      k = next++;
-    value = times(part.alpha, values[k]);
-    return true;
+    if ((word >> (j % 32) & 1) == 0) return -1;
+    if (part.is_full()) return i * part.cols + j;
+    return part.transposed ? starts[i] + __popc(word & ((1u << (j % 32)) - 1)) : next++;
   }
 };
 
@@ -379,11 +309,35 @@ __global__ void __launch_bounds__(32 * place_bits<bits>::warps)
     right.begin_row(row);
 #pragma unroll
     for (int w = 0; w < words; ++w) {
-      for (unsigned rest = own[w]; rest != 0; rest &= rest - 1) {
-        const int col = 32 * w + __ffs(static_cast<int>(rest)) - 1;
-        T x{0}, y{0};
-        const bool has_x = left.find(row, col, x), has_y = right.find(row, col, y);
-        writer.write(to++, row, col, has_x && has_y ? plus(x, y) : has_x ? x : y);
+      for (unsigned rest = own[w]; rest != 0;) {
+        int col[loads_ahead], x_at[loads_ahead], y_at[loads_ahead];
+        T x[loads_ahead], y[loads_ahead];
+        int taken = 0;
+#pragma unroll
+        for (int u = 0; u < loads_ahead; ++u) {
+          x_at[u] = y_at[u] = -1;
+          if (rest == 0) continue;
+          col[u] = 32 * w + __ffs(static_cast<int>(rest)) - 1;
+          rest &= rest - 1;
+          x_at[u] = left.find(row, col[u]);
+          y_at[u] = right.find(row, col[u]);
+          ++taken;
+        }
+#pragma unroll
+        for (int u = 0; u < loads_ahead; ++u) {
+          x[u] = x_at[u] >= 0 ? left.values[x_at[u]] : T{0};
+          y[u] = y_at[u] >= 0 ? right.values[y_at[u]] : T{0};
+        }
+#pragma unroll
+        for (int u = 0; u < loads_ahead; ++u) {
+          if (u >= taken) continue;
+          const T left_value = scaled_entry(a.alpha, x[u]),
+                  right_value = scaled_entry(b.alpha, y[u]);
+          writer.write(to++, row, col[u],
+                       x_at[u] < 0   ? right_value
+                       : y_at[u] < 0 ? left_value
+                                     : added(left_value, right_value));
+        }
       }
     }
     __syncwarp();
