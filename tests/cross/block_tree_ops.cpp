@@ -71,6 +71,104 @@ TYPED_TEST(BlockTreeOps, AddsAsCsrDoes) {
   EXPECT_THROW((void)add(ctx, to_block_tree(ctx, a, {16}), to_block_tree(ctx, a, {32})), bad_input);
 }
 
+/// Pool and lists of a tree, as bytes.
+template <class Tree> std::vector<unsigned char> bytes_of(const Tree& tree) {
+  std::vector<unsigned char> all;
+  const auto copy = copy_to(host_context(), tree);
+  const auto append = [&](const auto& a) {
+    const auto* const first = reinterpret_cast<const unsigned char*>(a.data());
+    all.insert(all.end(), first, first + a.bytes());
+  };
+  const auto& c = *copy.content();
+  append(c.pool), append(c.items), append(c.by_column), append(c.row_tasks), append(c.column_tasks);
+  return all;
+}
+
+/// Where all leaves are of the lowest level sums are byte by byte the host's, on every engine, and
+/// again. With dense, masked and listed leaves; cut off by the matrix's ends; of blocks that one
+/// tree has alone; with rows of blocks that several tasks share; of one level, two and three.
+TYPED_TEST(BlockTreeOps, SumsHaveTheHostsBytes) {
+  using T = typename TypeParam::value;
+  using I = typename TypeParam::index;
+  using O = typename TypeParam::offset;
+  const auto& ctx = TypeParam::context();
+  const host_context host;
+  random_source random(8);
+  const auto random_blocks = [&](std::int64_t rows, std::int64_t cols, std::int64_t one_in) {
+    triplets m{"blocks", rows, cols, {}, {}, {}};
+    for (int block = 0; block < 7; ++block) {
+      const std::int64_t i0 = random.below(rows), j0 = random.below(cols);
+      for (std::int64_t i = i0; i < std::min(rows, i0 + 140); ++i)
+        for (std::int64_t j = j0; j < std::min(cols, j0 + 140); ++j)
+          if (block == 0 || random.below(one_in) == 0) m.add(i, j, random.value());
+    }
+    return merge_duplicates(host, TypeParam::host_csr(m), duplicates::sum);
+  };
+  const auto generated = [&](const char* name) { return cast<T, I, O>(host, gen::generate(name)); };
+  const auto expect = [&](const auto& a, const auto& b, int d) {
+    SCOPED_TRACE(d);
+    const auto x = to_block_tree(host, a, {d}), y = to_block_tree(host, b, {d});
+    const auto u = copy_to(ctx, x), v = copy_to(ctx, y);
+    const auto expect_same = [&](const auto& got, const auto& again, const auto& want) {
+      check(ctx, got);
+      EXPECT_TRUE(bytes_of(got) == bytes_of(want));
+      EXPECT_TRUE(bytes_of(got) == bytes_of(again));
+    };
+    expect_same(add(ctx, u, v), add(ctx, u, v), add(host, x, y));
+    expect_same(add(ctx, scaled(-2, v), u), add(ctx, scaled(-2, v), u),
+                add(host, scaled(-2, y), x));
+    expect_same(add(ctx, transposed(u), transposed(v)), add(ctx, transposed(u), transposed(v)),
+                add(host, transposed(x), transposed(y)));
+    if (a.shape().row != a.shape().col) return;
+    expect_same(add(ctx, u, transposed(u)), add(ctx, u, transposed(u)),
+                add(host, x, transposed(x)));
+    expect_same(add(ctx, scaled(3, transposed(v)), u), add(ctx, scaled(3, transposed(v)), u),
+                add(host, scaled(3, transposed(y)), x));
+  };
+  for (const int d : {32, 64, 128, 256}) {
+    expect(random_blocks(500, 500, 3), random_blocks(500, 500, 20), d);
+    expect(random_blocks(95, 700, 2), random_blocks(95, 700, 9), d);
+  }
+  expect(random_blocks(30, 20, 2), random_blocks(30, 20, 2), 32);
+  expect(generated("poisson2d:n=60"), generated("banded:n=3600"), 128);
+  expect(generated("banded:n=33000,half_bandwidth=5"), generated("banded:n=33000,half_bandwidth=8"),
+         32);
+  expect(generated("dense:n=70,m=2100"), random_blocks(70, 2100, 4), 128);
+}
+
+/// Trees with a few flat leaves: a device cuts them. Bit by bit the sums of csr matrices, and the
+/// same bytes again.
+TYPED_TEST(BlockTreeOps, AddsTreesWithSomeFlatLeaves) {
+  using T = typename TypeParam::value;
+  using I = typename TypeParam::index;
+  using O = typename TypeParam::offset;
+  const auto& ctx = TypeParam::context();
+  for (const char* const name : {"rgg:scale=14", "circuit:n=9000"}) {
+    SCOPED_TRACE(name);
+    const auto a = copy_to(ctx, cast<T, I, O>(host_context(), gen::generate(name)));
+    const auto n = std::to_string(a.shape().row);
+    const auto b = copy_to(
+        ctx, cast<T, I, O>(host_context(), gen::generate("banded:half_bandwidth=3,n=" + n)));
+    const auto t = to_block_tree(ctx, a, {64}), u = to_block_tree(ctx, b, {64});
+    ASSERT_GT(node_statistics(t).sum(tree_node::coo_16, tree_node::rows_16).nodes, 0);
+    if constexpr (TypeParam::memory_space == space::device) {
+      EXPECT_TRUE((detail::gpu::add_trees<T, I>(ctx, detail::tree_operand_of(t),
+                                                detail::tree_operand_of(u))));
+    }
+    const auto expect = [&](const auto& got, const auto& again, const auto& want) {
+      check(ctx, got);
+      EXPECT_TRUE(same_matrix(to_csr(ctx, got), on_host(want)));
+      EXPECT_TRUE(bytes_of(got) == bytes_of(again));
+    };
+    expect(add(ctx, t, transposed(t)), add(ctx, t, transposed(t)), add(ctx, a, transposed(a)));
+    expect(add(ctx, t, scaled(-2, u)), add(ctx, t, scaled(-2, u)), add(ctx, a, scaled(-2, b)));
+    expect(add(ctx, u, transposed(t)), add(ctx, u, transposed(t)), add(ctx, b, transposed(a)));
+    const auto sum = add(ctx, t, t);
+    expect(add(ctx, sum, transposed(u)), add(ctx, sum, transposed(u)),
+           add(ctx, scaled(2, a), transposed(b)));
+  }
+}
+
 /// Of A A, A A^T and A^T A.
 template <class A> std::int64_t most_products(const A& matrix) {
   const auto a = on_host(matrix);

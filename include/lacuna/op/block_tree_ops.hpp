@@ -1,6 +1,6 @@
 // Operations on block trees, each plain or transposed, scaled or not; results are trees. On a
-// device sums and products of trees are those of csr matrices, made trees again; for_each_stripe is
-// the host's.
+// device products of trees, and sums of those with flat leaves, are those of csr matrices, made
+// trees again; for_each_stripe is the host's.
 //
 //   auto c = add(ctx, a, scaled(2, transposed(b)));    C = A + 2 B^T
 //   auto c = add(ctx, a, transposed(a));               A + A^T, without a transposed copy
@@ -87,6 +87,12 @@ LACUNA_EXPORT void call_shared(const host_context& ctx, std::int64_t count,
 } // namespace detail::cpu
 
 namespace detail::gpu {
+/// Null where a tree has flat leaves, no entries or blocks of 16, or is mostly empty rows of
+/// blocks. Waits once. Scratch: some 100 bytes for each leaf of both trees.
+template <class T, class I>
+LACUNA_GPU_EXPORT std::shared_ptr<tree_content<T, I, space::device>>
+add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
+          const tree_operand<T, I, space::device>& b);
 /// As the host's. Waits; sorts the batch by places.
 template <class T, class I>
 LACUNA_GPU_EXPORT void
@@ -131,8 +137,11 @@ auto add(const host_context& ctx, const A& a, const B& b) {
   return block_tree<T, I, typename V::offset_type>(detail::cpu::add_trees<T, I>(ctx, left, right));
 }
 
-/// On a device by way of csr matrices: scratch is both operands and C as csr, and what makes the
-/// tree; it waits.
+/// On a device leaf by leaf, as the host does, where both trees have leaves of the lowest level
+/// alone and blocks of 32 or more, as those of meshes have; with blocks of 64 or 128 a tree may
+/// have some flat leaves of the second level, with a fourth of its entries, which C has cut into
+/// leaves of the lowest. It waits once, and once for each tree with flat leaves. Other trees go by
+/// way of csr matrices: scratch is both operands and C as csr, and what makes the tree.
 template <class A, class B>
   requires(detail::is_tree<A>&& detail::is_tree<B>)
 auto add(const device_context& ctx, const A& a, const B& b) {
@@ -148,8 +157,14 @@ auto add(const device_context& ctx, const A& a, const B& b) {
   detail::require_same_size("add", "rows of B", right.rows(), "rows of A", left.rows());
   detail::require_same_size("add", "columns of B", right.cols(), "columns of A", left.cols());
   detail::require_same_blocks("add", left.a.bits, right.a.bits);
+  if (auto sum = detail::gpu::add_trees<T, I>(ctx, left, right))
+    return block_tree<T, I, O, space::device>(std::move(sum));
   const auto x = detail::rows_of_tree<T, I, O>(ctx, left);
-  const auto y = detail::rows_of_tree<T, I, O>(ctx, right);
+  const bool is_twice = left.a.pool.data() == right.a.pool.data();
+  if (is_twice && left.transposed == right.transposed)
+    return to_block_tree(ctx, add(ctx, scaled(left.alpha, x), scaled(right.alpha, x)),
+                         {1 << left.a.bits});
+  const auto y = is_twice ? transpose(ctx, x) : detail::rows_of_tree<T, I, O>(ctx, right);
   return to_block_tree(ctx, add(ctx, scaled(left.alpha, x), scaled(right.alpha, y)),
                        {1 << left.a.bits});
 }

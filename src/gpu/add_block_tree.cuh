@@ -1,0 +1,66 @@
+// The sum of two block trees on the device: what its parts hand to one another. Blocks of the
+// lowest level alone: every leaf of both trees lies in one row and one column of blocks.
+#pragma once
+
+#include "gpu/block_tree.cuh"
+#include <lacuna/op/block_tree_ops.hpp>
+
+namespace lacuna::detail::gpu {
+
+/// A block that A or B has, or both. Rows and columns of blocks count from 0; a, b: the leaves'
+/// numbers, -1 if there is none. A pair of none is room that was not needed.
+template <class I> struct leaf_pair {
+  I row, col;
+  std::int32_t a, b;
+  [[nodiscard]] __device__ bool is_none() const { return a < 0 && b < 0; }
+};
+
+/// A leaf of the sum.
+struct sum_leaf {
+  std::int32_t entries, bytes;
+  std::uint16_t runs;
+  tree_node type;
+  std::uint8_t queue;
+  bool copied; ///< byte by byte the leaf of the one that has it
+};
+
+/// An operand whose flat leaves were cut: items of them are left out, pieces follow the others.
+template <class I> struct cut_leaves {
+  std::int64_t items = 0;
+  array<tree_item<I>, space::device> pieces; ///< some have no node
+  array<tree_unit, space::device> pool;
+  array<std::int32_t, space::device> starts[2];  ///< of rows of blocks, of columns: in `through`
+  array<std::int64_t, space::device> through[2]; ///< leaves, in no order within a row
+};
+/// False if it is not done: other flat leaves than those of the second level of blocks of 64 and
+/// 128, very long ones, or more than a fourth of the entries. Waits once.
+template <class T, class I>
+bool cut_flat_leaves(const device_context& ctx, const tree_arrays<const T, I, space::device>& a,
+                     cut_leaves<I>& cut);
+
+/// An operand's leaves: items, then pieces of those that were cut.
+template <class T, class I> struct sum_operand {
+  tree_operand<T, I, space::device> tree;
+  std::int64_t items;
+  const tree_item<I>* pieces;
+  const unsigned char* piece_pool;
+};
+
+/// Pairs in the order of their rows, room for as many as both operands have leaves.
+template <class T, class I> struct sum_leaves {
+  sum_operand<T, I> a, b;
+  index<I> extent;
+  const leaf_pair<I>* pairs;
+  sum_leaf* leaves;
+  std::int64_t room;
+};
+
+/// Entries, runs, types, bytes.
+template <class T, class I>
+void count_sum_leaves(const device_context& ctx, const sum_leaves<T, I>& sum);
+/// Writes all bytes of the leaves; nodes: their pointers.
+template <class T, class I>
+void fill_sum_leaves(const device_context& ctx, const sum_leaves<T, I>& sum,
+                     const std::uint64_t* nodes, unsigned char* pool);
+
+} // namespace lacuna::detail::gpu
