@@ -557,7 +557,6 @@ build_tree(const device_context& ctx, const tree_source<T, I>& a, std::int64_t e
   t.column_tasks = std::move(frame.column_tasks);
   t.row_sums = frame.row_sums;
   t.column_sums = frame.column_sums;
-  make_tree_work<T, I>(ctx, t);
   return result;
 }
 

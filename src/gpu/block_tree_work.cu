@@ -466,31 +466,28 @@ inline int tile_capacity(const device_context& ctx, std::int64_t entries) {
 }
 
 template <class T, class I>
-void make_tree_work_of(const device_context& ctx, tree_content<T, I, space::device>& tree,
-                       int capacity) {
-  tree.row_work = {};
-  tree.column_work = {};
+tree_work_view<space::device> tree_work_of(const device_context& ctx,
+                                           const tree_arrays<const T, I, space::device>& a,
+                                           bool transposed) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
-  if (tree.nnz == 0 || tree.nnz >= most || std::int64_t{tree.extent.row} >= most ||
-      std::int64_t{tree.extent.col} >= most ||
-      std::int64_t{tree.pool.size()} * 16 / std::int64_t{sizeof(T)} > std::int64_t{1} << 32)
-    return;
-  const auto a = std::as_const(tree).arrays();
-  const auto leaves = find_leaf_columns<T, I>(ctx, a);
-  const listed_entries list = list_tree_entries<T, I>(ctx, a);
-  tree.row_work = make_direction(ctx, list, leaves, tree.extent.row, false, sizeof(T), capacity);
-  tree.column_work = make_direction(ctx, list, leaves, tree.extent.col, true, sizeof(T), capacity);
-}
-
-template <class T, class I>
-void make_tree_work(const device_context& ctx, tree_content<T, I, space::device>& tree) {
+  if (a.nnz >= most || std::int64_t{a.extent.row} >= most || std::int64_t{a.extent.col} >= most ||
+      std::int64_t{a.pool.size()} * 16 / std::int64_t{sizeof(T)} > std::int64_t{1} << 32)
+    throw unsupported("multiply: the block tree is too large for a device's lists");
+  if (a.nnz == 0) return {};
   const device_guard guard(ctx.device());
-  make_tree_work_of<T, I>(ctx, tree, tile_capacity(ctx, tree.nnz));
+  return a.work->get(transposed, [&] {
+    const auto leaves = find_leaf_columns<T, I>(ctx, a);
+    const listed_entries list = list_tree_entries<T, I>(ctx, a);
+    auto work = make_direction(ctx, list, leaves, transposed ? a.extent.col : a.extent.row,
+                               transposed, sizeof(T), tile_capacity(ctx, a.nnz));
+    ctx.synchronize(); // other streams may be the next to read it
+    return work;
+  });
 }
 
 #define LACUNA_INSTANTIATE(T, I)                                                                   \
-  template void make_tree_work<T, I>(const device_context&, tree_content<T, I, space::device>&);
+  template tree_work_view<space::device> tree_work_of<T, I>(                                       \
+      const device_context&, const tree_arrays<const T, I, space::device>&, bool);
 LACUNA_FOR_EACH_PAIR(LACUNA_INSTANTIATE)
-#undef LACUNA_INSTANTIATE
 
 } // namespace lacuna::detail::gpu

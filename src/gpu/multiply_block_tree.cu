@@ -219,11 +219,8 @@ template <class T, class I> class tree_product {
 public:
   tree_product(const device_context& ctx, const tree_arrays<const T, I, space::device>& a,
                bool transposed, std::int64_t columns)
-      : ctx_(ctx), a_(a), transposed_(transposed), work_(transposed ? a.column_work : a.row_work),
-        blocks_(unsigned_blocks(columns)), waiting_(ctx, checked_mul(work_.waiting, columns)) {
-    if (a.nnz > 0 && work_.tiles.empty())
-      throw unsupported("multiply: the block tree is too large for a device's lists");
-  }
+      : ctx_(ctx), a_(a), transposed_(transposed), work_(tree_work_of<T, I>(ctx, a, transposed)),
+        blocks_(unsigned_blocks(columns)), waiting_(ctx, checked_mul(work_.waiting, columns)) {}
 
   void run(T alpha, dense_view<const T, space::device> x, T beta,
            dense_view<const T, space::device> z, dense_view<T, space::device> y) {

@@ -58,7 +58,7 @@ template <class T, class I, space S> struct tree_arrays {
   vector_view<const tree_task<I>, S> row_tasks;    ///< and one more, where they end
   vector_view<const tree_task<I>, S> column_tasks; ///< and one more
   tree_sums row_sums, column_sums;                 ///< of these tasks
-  tree_work_view<S> row_work, column_work;         ///< on a device
+  kept_tree_work<S>* work = nullptr;               ///< of products on a device
 
   [[nodiscard]] auto bytes() const {
     return reinterpret_cast<like<T, unsigned char>*>(pool.data());
@@ -85,7 +85,8 @@ template <class T, class I, space S> struct tree_content {
   array<std::int64_t, S> by_column;
   array<tree_task<I>, S> row_tasks, column_tasks;
   tree_sums row_sums, column_sums;
-  tree_work<S> row_work, column_work; ///< on a device; a host has none
+  /// Of products on a device, made by the first one in each direction.
+  std::shared_ptr<kept_tree_work<S>> work = std::make_shared<kept_tree_work<S>>();
 
   tree_arrays<const T, I, S> arrays() const {
     return {extent,
@@ -100,18 +101,17 @@ template <class T, class I, space S> struct tree_content {
             column_tasks.view(),
             row_sums,
             column_sums,
-            row_work.view(),
-            column_work.view()};
+            work.get()};
   }
   tree_arrays<T, I, S> arrays() {
     const auto self = std::as_const(*this).arrays();
-    return {extent,      nnz,         bits,           levels,          root,
-            pool.view(), self.items,  self.by_column, self.row_tasks,  self.column_tasks,
-            row_sums,    column_sums, self.row_work,  self.column_work};
+    return {extent,      nnz,         bits,           levels,         root,
+            pool.view(), self.items,  self.by_column, self.row_tasks, self.column_tasks,
+            row_sums,    column_sums, work.get()};
   }
   [[nodiscard]] std::size_t bytes() const {
     return pool.bytes() + items.bytes() + by_column.bytes() + row_tasks.bytes() +
-           column_tasks.bytes() + row_work.bytes() + column_work.bytes();
+           column_tasks.bytes() + work->bytes();
   }
 };
 } // namespace detail
@@ -286,12 +286,13 @@ namespace detail::gpu {
 template <class T, class I>
 LACUNA_GPU_EXPORT std::shared_ptr<tree_content<T, I, space::device>>
 build_tree(const device_context& ctx, const tree_source<T, I>& a, std::int64_t entries, int bits);
-/// What products need beside nodes and lists, made once from them; where a tree has 2^31 entries,
-/// rows, columns or more, or 2^32 values' bytes of nodes, none is made. Waits; scratch: some 70
-/// bytes per entry.
+/// What products in a direction need beside nodes and lists, made from them and kept with the tree
+/// where it is not there yet. Then it waits; scratch: some 70 bytes per entry. Throws unsupported
+/// for trees with 2^31 entries, rows, columns or more, or nodes of 2^32 values' bytes.
 template <class T, class I>
-LACUNA_GPU_EXPORT void make_tree_work(const device_context& ctx,
-                                      tree_content<T, I, space::device>& tree);
+LACUNA_GPU_EXPORT tree_work_view<space::device>
+tree_work_of(const device_context& ctx, const tree_arrays<const T, I, space::device>& a,
+             bool transposed);
 /// Queued.
 template <class T, class I>
 LACUNA_GPU_EXPORT void place_in_tree(const device_context& ctx, const tree_source<T, I>& a,
@@ -301,8 +302,8 @@ LACUNA_GPU_EXPORT void place_in_tree(const device_context& ctx, const tree_sourc
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT csr<T, I, O, space::device>
 tree_to_csr(const device_context& ctx, const tree_arrays<const T, I, space::device>& a, T scale);
-/// Queued. Each vector is a product of its own, which finds the leaves in L2. Scratch: sums of
-/// parts of long lines. Throws unsupported where make_tree_work made none.
+/// Queued, behind tree_work_of. Each vector is a product of its own, which finds the leaves in L2.
+/// Scratch: sums of parts of long lines. Throws unsupported where make_tree_work made none.
 template <class T, class I>
 LACUNA_GPU_EXPORT void
 multiply_tree(const device_context& ctx, T alpha, const tree_arrays<const T, I, space::device>& a,
@@ -382,30 +383,10 @@ template <class T, class I, space S, space From>
 std::shared_ptr<tree_content<T, I, S>> copy_content(const context<S>& ctx,
                                                     const tree_content<T, I, From>& c) {
   using content = tree_content<T, I, S>;
-  auto copy = std::make_shared<content>(content{c.extent,
-                                                c.nnz,
-                                                c.entries,
-                                                c.bits,
-                                                c.levels,
-                                                c.root,
-                                                c.compressed,
-                                                c.different_leaves,
-                                                copy_to(ctx, c.pool),
-                                                copy_to(ctx, c.items),
-                                                copy_to(ctx, c.by_column),
-                                                copy_to(ctx, c.row_tasks),
-                                                copy_to(ctx, c.column_tasks),
-                                                c.row_sums,
-                                                c.column_sums,
-                                                {},
-                                                {}});
-  if constexpr (S == space::device && From == space::device) {
-    copy->row_work = copy_work(ctx, c.row_work);
-    copy->column_work = copy_work(ctx, c.column_work);
-  } else if constexpr (S == space::device) {
-    gpu::make_tree_work<T, I>(ctx, *copy);
-  }
-  return copy;
+  return std::make_shared<content>(content{
+      c.extent, c.nnz, c.entries, c.bits, c.levels, c.root, c.compressed, c.different_leaves,
+      copy_to(ctx, c.pool), copy_to(ctx, c.items), copy_to(ctx, c.by_column),
+      copy_to(ctx, c.row_tasks), copy_to(ctx, c.column_tasks), c.row_sums, c.column_sums});
 }
 } // namespace detail
 

@@ -1,6 +1,7 @@
 // What a device needs besides a block tree's nodes to multiply without decoding them one after the
 // other: the entries cut into tiles, once for products with the matrix and once for those with its
-// transpose. Made with a tree on a device; a host has none. Values may change, the structure not.
+// transpose. Made by the first product in that direction, and kept with the tree; a host has none.
+// Values may change, the structure not.
 //
 // A tile is a thread block's work: the entries of neighbouring lines (rows of the product), or a
 // part of long ones: of a single row, or of 16 columns, so that what is read of a leaf's rows lies
@@ -16,6 +17,8 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <optional>
 
 #include <lacuna/op/copy.hpp>
 
@@ -92,19 +95,24 @@ struct tree_work
            this->begins.bytes() + this->long_lines.bytes();
   }
 };
-template <space S> tree_work<S> copy_work(const context<S>& ctx, const tree_work<S>& w) {
-  tree_work<S> copy;
-  copy.capacity = w.capacity;
-  copy.waiting = w.waiting;
-  copy.tiles = copy_to(ctx, w.tiles);
-  copy.windows = copy_to(ctx, w.windows);
-  copy.segments = copy_to(ctx, w.segments);
-  copy.shifts = copy_to(ctx, w.shifts);
-  copy.pieces = copy_to(ctx, w.pieces);
-  copy.places = copy_to(ctx, w.places);
-  copy.begins = copy_to(ctx, w.begins);
-  copy.long_lines = copy_to(ctx, w.long_lines);
-  return copy;
-}
+/// The work of both directions.
+template <space S> class kept_tree_work {
+public:
+  /// That of a direction; where there is none yet, what make() returns, complete on the device.
+  template <class F> tree_work_view<S> get(bool transposed, F&& make) {
+    const std::lock_guard guard(mutex_);
+    auto& work = transposed ? columns_ : rows_;
+    if (!work) work = make();
+    return work->view();
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    const std::lock_guard guard(mutex_);
+    return (rows_ ? rows_->bytes() : 0) + (columns_ ? columns_->bytes() : 0);
+  }
+
+private:
+  mutable std::mutex mutex_;
+  std::optional<tree_work<S>> rows_, columns_;
+};
 
 } // namespace lacuna::detail

@@ -38,7 +38,11 @@ struct block_tree_format : csr_ordered_format {
   template <class T, class I, class O, space S>
   static block_tree<T, I, O, S> make(const context<S>& ctx, csr_view<const T, I, O, S> a,
                                      const plan_options& o) {
-    return to_block_tree(ctx, a, {static_cast<int>(option(o, "block"))});
+    auto m = to_block_tree(ctx, a, {static_cast<int>(option(o, "block"))});
+    if constexpr (S == space::device) // so that a first product can be recorded
+      for (const bool transposed : {false, true})
+        detail::gpu::tree_work_of<T, I>(ctx, m.view().stored(), transposed);
+    return m;
   }
   /// Y = alpha A^T X + beta Z.
   template <class T, class I, class O, space S>
