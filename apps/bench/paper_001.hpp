@@ -65,6 +65,7 @@ template <class T> std::vector<contestant<T, space::device>> variants(const devi
   std::vector<contestant<T, space::device>> result;
   const auto add = [&](const std::string& name, auto change) {
     spgemm_thresholds t = machine_of(ctx).spgemm;
+    t.sorted_products = std::numeric_limits<std::int64_t>::max();
     change(t);
     result.push_back(
         spgemm_contestant<T, space::device>(name, role::lacuna_too, ctx, {.thresholds = t}));

@@ -115,7 +115,8 @@ void print_thresholds(const spgemm_thresholds& ours, const std::string& origin,
       {"twin_products", ours.twin_products, "thousand products: rows of one pattern go together"},
       {"twin_share", ours.twin_share, "… if a search serves so many products"},
       {"slice_products", ours.slice_products, "thousand products: few diagonals are multiplied"},
-      {"slice_places", ours.slice_places, "… if they have so few places an entry"}};
+      {"slice_places", ours.slice_places, "… if they have so few places an entry"},
+      {"sorted_products", ours.sorted_products, "thousand products: sorted if few coincide"}};
   app::print(
       "  ours, of a device ({}): no ratio; rows are always in classes, which few rows join\n",
       origin);

@@ -227,23 +227,10 @@ compress_tree(const host_context& ctx, const tree_content<T, I, space::host>& a)
     before = own;
   }
   const std::int64_t inner = 16 * a.pool.size() - old_end, moved = old_end - place;
-  auto result = std::make_shared<content>(content{a.extent,
-                                                  a.nnz,
-                                                  a.entries,
-                                                  a.bits,
-                                                  a.levels,
-                                                  a.root,
-                                                  true,
-                                                  different,
-                                                  array<tree_unit>(ctx, (place + inner) / 16),
-                                                  copy_to(ctx, a.items),
-                                                  copy_to(ctx, a.by_column),
-                                                  copy_to(ctx, a.row_tasks),
-                                                  copy_to(ctx, a.column_tasks),
-                                                  a.row_sums,
-                                                  a.column_sums,
-                                                  {},
-                                                  {}});
+  auto result = std::make_shared<content>(content{
+      a.extent, a.nnz, a.entries, a.bits, a.levels, a.root, true, different,
+      array<tree_unit>(ctx, (place + inner) / 16), copy_to(ctx, a.items), copy_to(ctx, a.by_column),
+      copy_to(ctx, a.row_tasks), copy_to(ctx, a.column_tasks), a.row_sums, a.column_sums});
   unsigned char* const pool = result->arrays().bytes();
   std::memset(pool, 0, 16);
   for (const leaf_copy& leaf : leaves)

@@ -15,6 +15,7 @@
 #include "gpu/parts/any_of.cuh"
 #include "gpu/parts/scan.cuh"
 #include "gpu/spgemm_expand.cuh"
+#include "gpu/spgemm_sample.cuh"
 #include "gpu/spgemm_places.cuh"
 #include "gpu/spgemm_slices.cuh"
 #include "gpu/spgemm_split.cuh"
@@ -241,6 +242,15 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   if (may_have_twins(thresholds, totals, f.rows)) {
     twins = twin_groups<I, O>(ctx, f, b.shape().row, thresholds, totals, counts.data());
     clock.lap(&spgemm_report::count);
+  }
+  if (!twins.pay() && options.memory_limit == 0 &&
+      spgemm::may_be_sorted(thresholds, f.rows, a.size(),
+                            static_cast<std::int64_t>(totals.products)) &&
+      totals.products * (sizeof(T) + sizeof(I)) <= ctx.properties().memory_bytes / 8 &&
+      sampled_compression(ctx, f, facts.view()) <= spgemm::most_sorted_compression) {
+    facts = {};
+    counts = {};
+    return multiply_by_sorting<OC>(ctx, alpha, a, ordered.view(), options, pattern);
   }
   if (twins.pay())
     totals.entries = twins.totals().entries;

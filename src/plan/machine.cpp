@@ -65,7 +65,8 @@ const std::vector<named_number>& all_numbers() {
                                      LACUNA_THRESHOLD(twin_products),
                                      LACUNA_THRESHOLD(twin_share),
                                      LACUNA_THRESHOLD(slice_products),
-                                     LACUNA_THRESHOLD(slice_places)};
+                                     LACUNA_THRESHOLD(slice_places),
+                                     LACUNA_THRESHOLD(sorted_products)};
     numbers.insert(numbers.end(), std::begin(products), std::end(products));
     return numbers;
   }();

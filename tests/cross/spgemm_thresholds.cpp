@@ -19,6 +19,7 @@ struct forced {
 std::vector<forced> ways(space where) {
   const auto with = [](auto... set) {
     spgemm_thresholds t;
+    t.sorted_products = std::int64_t{1} << 60;
     (set(t), ...);
     return t;
   };
@@ -45,7 +46,8 @@ std::vector<forced> ways(space where) {
           {"heavy, by tiles",
            with(tables, heavy, [](t& s) { s.tile_length = s.flat_length = 1'000'000; })},
           {"twins", with(twins)},
-          {"slices", with(slices)}};
+          {"slices", with(slices)},
+          {"sorted", with([](t& s) { s.sorted_products = 0; })}};
 }
 
 template <class C> class SpGEMMThresholds : public engine_test<C> {};

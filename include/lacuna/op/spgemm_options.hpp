@@ -41,6 +41,9 @@ struct spgemm_thresholds {
   /// multiplied by diagonals, if those have at most `slice_places` places an entry. Reasoned.
   std::int64_t slice_products = 1000;
   std::int64_t slice_places = 2;
+  /// From so many thousand products on, the second method makes it where a sample of rows has few
+  /// products that coincide: `spgemm_method::expand_sort`. H200.
+  std::int64_t sorted_products = 8000;
   /// Rows whose columns lie close together have one bit or slot per column instead of a hash table.
   bool spans = true;
   friend bool operator==(const spgemm_thresholds&, const spgemm_thresholds&) = default;
