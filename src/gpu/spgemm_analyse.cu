@@ -65,6 +65,36 @@ __device__ bool looks_shifted(const spgemm_factors<I, O>& f, std::int64_t row, O
          f.a_colind[begin - 1] == f.a_colind[end - 1] - 1;
 }
 
+/// Numbers that a block's warps add to or raise, in shared memory.
+struct block_numbers {
+  unsigned long long of[4];
+  __device__ void add(int i, unsigned long long value) {
+    if (threadIdx.x % 32 == 0 && value != 0) atomicAdd(of + i, value);
+  }
+  __device__ void raise(int i, unsigned long long value) {
+    if (threadIdx.x % 32 == 0 && value != 0) atomicMax(of + i, value);
+  }
+};
+/// What a block's rows add to all rows' totals: so many warps would wait for each other there.
+struct block_notes {
+  block_numbers sums, maxima;
+  /// Before a barrier.
+  __device__ void clear() {
+    if (threadIdx.x < 4) sums.of[threadIdx.x] = maxima.of[threadIdx.x] = 0;
+  }
+  /// Behind a barrier. Whole numbers: the order of the additions does not matter.
+  __device__ void flush(spgemm_totals* totals) {
+    if (threadIdx.x != 0) return;
+    atomicAdd(&totals->products, sums.of[0]);
+    atomicAdd(&totals->most_entries, sums.of[1]);
+    if (sums.of[2] > 0) atomicAdd(&totals->alike, sums.of[2]);
+    if (sums.of[3] > 0) atomicAdd(&totals->shifted, sums.of[3]);
+    atomicMax(&totals->longest, maxima.of[0]);
+    atomicMax(&totals->longest_b, maxima.of[1]);
+    atomicMax(&totals->longest_merged, maxima.of[2]);
+  }
+};
+
 /// Totals of the rows that a thread has noted.
 struct noted_rows {
   unsigned long long all = 0, all_most = 0, largest = 0, longest = 0, longest_merged = 0;
@@ -90,23 +120,15 @@ struct noted_rows {
     block.add(c, many, entries);
     if (c == 0) longest_merged = max(longest_merged, static_cast<unsigned long long>(entries));
   }
-  /// Whole numbers: the order of the additions does not matter.
-  __device__ void add_to(spgemm_totals* totals) {
-    largest = warp_max(largest);
-    longest = warp_max(longest);
-    longest_merged = warp_max(longest_merged);
-    all = warp_sum(all);
-    all_most = warp_sum(all_most);
-    alike = warp_sum(alike);
-    shifted = warp_sum(shifted);
-    if (threadIdx.x % 32 != 0) return;
-    if (alike > 0) atomicAdd(&totals->alike, alike);
-    if (shifted > 0) atomicAdd(&totals->shifted, shifted);
-    atomicAdd(&totals->products, all);
-    atomicAdd(&totals->most_entries, all_most);
-    atomicMax(&totals->longest, largest);
-    atomicMax(&totals->longest_b, longest);
-    atomicMax(&totals->longest_merged, longest_merged);
+  /// Called by whole warps.
+  __device__ void add_to(block_notes& block) {
+    block.sums.add(0, warp_sum(all));
+    block.sums.add(1, warp_sum(all_most));
+    block.sums.add(2, warp_sum(alike));
+    block.sums.add(3, warp_sum(shifted));
+    block.maxima.raise(0, warp_max(largest));
+    block.maxima.raise(1, warp_max(longest));
+    block.maxima.raise(2, warp_max(longest_merged));
   }
 };
 
@@ -142,6 +164,8 @@ __global__ void __launch_bounds__(block_threads)
                    std::uint32_t* products, I* first, I* last, spgemm_counters* counters,
                    const long_rows<I> aside) {
   __shared__ block_totals block;
+  __shared__ block_notes notes;
+  notes.clear();
   block.clear();
   const lane_group g(lanes);
   noted_rows noted;
@@ -183,8 +207,9 @@ __global__ void __launch_bounds__(block_threads)
     }
     __syncwarp();
   }
-  noted.add_to(&counters->analysed);
+  noted.add_to(notes);
   block.flush(&counters->analysed);
+  notes.flush(&counters->analysed);
 }
 
 /// One block per piece of a long row; the block that looks at the last piece notes the row.
@@ -195,6 +220,8 @@ __global__ void __launch_bounds__(piece_threads)
                           const long_rows<I> aside) {
   if (blockIdx.x >= counters->pieces) return;
   __shared__ block_totals block;
+  __shared__ block_notes notes;
+  notes.clear();
   block.clear();
   noted_rows noted;
   for (unsigned i = blockIdx.x; i < counters->pieces; i += gridDim.x) {
@@ -229,8 +256,9 @@ __global__ void __launch_bounds__(piece_threads)
     }
   }
   __syncwarp();
-  noted.add_to(&counters->analysed);
+  noted.add_to(notes);
   block.flush(&counters->analysed);
+  notes.flush(&counters->analysed);
 }
 
 } // namespace
