@@ -84,6 +84,22 @@ template <class Tree> std::vector<unsigned char> bytes_of(const Tree& tree) {
   return all;
 }
 
+/// A tree that an operation made is multiplied with, in both directions.
+template <class Context, class Tree, class T, class I, class O>
+void expect_products(const Context& ctx, const Tree& t, const csr<T, I, O>& want) {
+  const auto x = random_vector<T>(want.shape().col, 1), w = random_vector<T>(want.shape().row, 2);
+  const auto put = [&](const std::vector<T>& v) {
+    return copy_to(
+        ctx, vector_view<const T, space::host>(v.data(), static_cast<std::int64_t>(v.size())));
+  };
+  const auto x_put = put(x), w_put = put(w);
+  auto y = put(w), z = put(x);
+  multiply(ctx, t, x_put.view(), y.view());
+  multiply(ctx, transposed(t), w_put.view(), z.view());
+  EXPECT_TRUE(within(host_vector(y), expected_product(1, want, false, x)));
+  EXPECT_TRUE(within(host_vector(z), expected_product(1, want, true, w)));
+}
+
 /// Where all leaves are of the lowest level sums are byte by byte the host's, on every engine, and
 /// again. With dense, masked and listed leaves; cut off by the matrix's ends; of blocks that one
 /// tree has alone; with rows of blocks that several tasks share; of one level, two and three.
@@ -115,6 +131,7 @@ TYPED_TEST(BlockTreeOps, SumsHaveTheHostsBytes) {
       EXPECT_TRUE(bytes_of(got) == bytes_of(again));
     };
     expect_same(add(ctx, u, v), add(ctx, u, v), add(host, x, y));
+    expect_products(ctx, add(ctx, u, v), add(host, a, b));
     expect_same(add(ctx, scaled(-2, v), u), add(ctx, scaled(-2, v), u),
                 add(host, scaled(-2, y), x));
     expect_same(add(ctx, transposed(u), transposed(v)), add(ctx, transposed(u), transposed(v)),
@@ -159,6 +176,7 @@ TYPED_TEST(BlockTreeOps, AddsTreesWithSomeFlatLeaves) {
       check(ctx, got);
       EXPECT_TRUE(same_matrix(to_csr(ctx, got), on_host(want)));
       EXPECT_TRUE(bytes_of(got) == bytes_of(again));
+      expect_products(ctx, got, on_host(want));
     };
     expect(add(ctx, t, transposed(t)), add(ctx, t, transposed(t)), add(ctx, a, transposed(a)));
     expect(add(ctx, t, scaled(-2, u)), add(ctx, t, scaled(-2, u)), add(ctx, a, scaled(-2, b)));
