@@ -111,7 +111,7 @@ LACUNA_BOTH constexpr int expand_class(std::int64_t products) {
 /// to look for. Uniform rows of 8 and R-MAT's gain, circuits with rows of 10^4 do not.
 constexpr bool may_be_sorted(const spgemm_thresholds& t, std::int64_t rows, std::int64_t a_entries,
                              std::int64_t products) {
-  return products / 1000 >= t.sorted_products && products / 32 >= rows &&
+  return products > 0 && products / 1000 >= t.sorted_products && products / 32 >= rows &&
          products / 256 <= a_entries;
 }
 /// … if there are at most so many products for an entry of C.
