@@ -5,6 +5,7 @@
 // 12 nnz C to fill. Equal patterns: 8 nnz to notice, 32 nnz to add values and copy columns.
 #include "core/kernel_offsets.hpp"
 #include "gpu/add_tiles.cuh"
+#include "gpu/parts/any_of.cuh"
 #include "gpu/parts/sort.cuh"
 #include <lacuna/op/add.hpp>
 
@@ -139,19 +140,14 @@ template <class T, class I, class O>
 bool rows_ascend(const device_context& ctx, csr_view<const T, I, O, space::device> a) {
   const device_guard guard(ctx.device());
   if (a.size() < 2) return true;
-  array<int, space::device> broken(ctx, 1);
-  check(cudaMemsetAsync(broken.data(), 0, broken.bytes(), ctx.stream()), "add: memset");
   // Columns may decrease only where a row begins: about once per row, so few threads look for
   // theirs.
-  for_each(ctx, a.size() - 1, "rows_ascend",
-           [col = a.colind().data(), rowptr = a.rowptr().data(), rows = std::int64_t{a.shape().row},
-            broken = broken.data()] __device__(std::int64_t before) {
-             const std::int64_t k = before + 1;
-             if (col[k] <= col[before] && rowptr[row_of(rowptr, rows, k)] != k) *broken = 1;
-           });
-  int is_broken = 0;
-  read_back(ctx, &is_broken, broken.data(), 1);
-  return is_broken == 0;
+  return !any_of(ctx, a.size() - 1, "rows_ascend",
+                 [col = a.colind().data(), rowptr = a.rowptr().data(),
+                  rows = std::int64_t{a.shape().row}] __device__(std::int64_t before) {
+                   const std::int64_t k = before + 1;
+                   return col[k] <= col[before] && rowptr[row_of(rowptr, rows, k)] != k;
+                 });
 }
 
 template <class T, class I, class O, class OC>
