@@ -460,7 +460,7 @@ inline tree_work<space::device> make_direction(const device_context& ctx,
 } // namespace
 
 /// Slots of a tile. Reasoned, not measured: enough tiles to fill the device twice.
-inline int tile_capacity(const device_context& ctx, std::int64_t entries) {
+inline int tree_tile_capacity(const device_context& ctx, std::int64_t entries) {
   const std::int64_t wanted = std::int64_t{16} * ctx.properties().multiprocessors;
   return entries > wanted * 1024 ? 2048 : entries > wanted * 512 ? 1024 : 512;
 }
@@ -479,7 +479,7 @@ tree_work_view<space::device> tree_work_of(const device_context& ctx,
     const auto leaves = find_leaf_columns<T, I>(ctx, a);
     const listed_entries list = list_tree_entries<T, I>(ctx, a);
     auto work = make_direction(ctx, list, leaves, transposed ? a.extent.col : a.extent.row,
-                               transposed, sizeof(T), tile_capacity(ctx, a.nnz));
+                               transposed, sizeof(T), tree_tile_capacity(ctx, a.nnz));
     ctx.synchronize(); // other streams may be the next to read it
     return work;
   });

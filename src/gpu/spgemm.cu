@@ -227,12 +227,17 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   row_facts<I, O> facts;
   stage_clock clock(ctx, options.report);
   const spgemm_thresholds thresholds = thresholds_for(ctx, options.thresholds, a, b);
+  const spgemm::factor_sizes sizes = sizes_of(a, ordered.view());
+  const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
+  // A report tells of products, which the analysis counts.
+  const bool looked = options.report == nullptr && looks_sliced(ctx, f, sizes, thresholds);
+  if (looked)
+    if (auto c = multiply_by_diagonals<OC>(ctx, f, sizes, v, thresholds, options, clock))
+      return std::move(*c);
   spgemm_totals totals = analyse_rows(ctx, f, a.size(), thresholds, facts);
   clock.lap(&spgemm_report::analyse);
-  const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
-  if (may_have_slices(thresholds, totals, f.rows)) {
-    auto c = multiply_by_diagonals<OC>(ctx, f, sizes_of(a, ordered.view()), v, thresholds, options,
-                                       clock);
+  if (!looked && may_have_slices(thresholds, totals, f.rows)) {
+    auto c = multiply_by_diagonals<OC>(ctx, f, sizes, v, thresholds, options, clock);
     if (c && options.report != nullptr)
       options.report->products = static_cast<std::int64_t>(totals.products);
     if (c) return std::move(*c);

@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(128, 6) // 80 registers; without, 1.25 times a
 }
 
 /// Warps per block, so that most of them are resident: a block takes 1 KB of shared memory more.
-int warps_per_block(std::size_t shared_bytes, std::size_t each) {
+int warps_of_twin_block(std::size_t shared_bytes, std::size_t each) {
   int best = 1;
   std::size_t most = 0;
   for (const int warps : {4, 2, 1}) {
@@ -212,7 +212,7 @@ bool fill_twins(const device_context& ctx, const spgemm_factors<I, O>& f, const 
   const auto launch = [&](auto most, int least, int longest) {
     const twin_room room{least, (std::max(longest, 1) + 31) / 32 * 32, slots};
     const std::size_t each = room.bytes<T, I>(most());
-    const int warps = warps_per_block(shared_bytes, each);
+    const int warps = warps_of_twin_block(shared_bytes, each);
     const std::size_t bytes = each * static_cast<std::size_t>(warps);
     auto* const kernel = fill_twins_kernel<most(), T, I, O>;
     allow_shared(kernel, bytes);

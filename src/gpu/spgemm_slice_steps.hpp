@@ -21,7 +21,7 @@ inline constexpr int diagonal_slice_rows = 32;
 inline constexpr int narrow_window = 5, wide_window = 8;
 /// Entries of a row that are staged before they are written: all of a short row, so that those of a
 /// slice go out as one run; of a longer one fewer, so that more warps fit a multiprocessor.
-inline constexpr int most_at_once = 32, most_together = 16;
+inline constexpr int most_of_whole_rows = 32, most_together = 16;
 
 struct alignas(16) slice_step {
   std::int64_t diagonal; // of A
@@ -52,7 +52,7 @@ struct slice_plan {
 /// to `at_once` entries, else up to `staged` of them together, 32 at most.
 /// O(products of diagonals).
 inline slice_plan plan_slices(const std::vector<std::int64_t>& a,
-                              const std::vector<std::int64_t>& b, int at_once = most_at_once,
+                              const std::vector<std::int64_t>& b, int at_once = most_of_whole_rows,
                               int staged = most_together) {
   std::vector<std::int64_t> c;
   c.reserve(a.size() * b.size());

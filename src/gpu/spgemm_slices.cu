@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "gpu/parts/launch_scratch.cuh"
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_bins.cuh"
 
@@ -48,6 +49,20 @@ __global__ void __launch_bounds__(block_threads)
   if (threadIdx.x == 0) atomicAdd(entries, of_block);
 }
 
+constexpr int sampled_shifts = 4096;
+/// A sample takes some 15 us with its wait: a few hundredths of what so many products take.
+constexpr double least_expected = 16e6;
+
+/// Rows all over A, a thread each.
+template <class I, class O>
+__global__ void __launch_bounds__(block_threads)
+    sample_shifts_kernel(const spgemm_factors<I, O> f, unsigned* shifted) {
+  const std::int64_t row = thread_index() * f.rows / sampled_shifts;
+  const bool holds = looks_shifted(f, row, f.a_rowptr[row], f.a_rowptr[row + 1]);
+  const unsigned votes = __ballot_sync(whole_warp, holds);
+  if (threadIdx.x % 32 == 0 && votes != 0) atomicAdd(shifted, static_cast<unsigned>(__popc(votes)));
+}
+
 /// Lanes for a row, with about two entries each.
 int lanes_of_rows(std::int64_t rows, std::int64_t entries) {
   int lanes = 1;
@@ -67,6 +82,25 @@ std::vector<std::int64_t> sorted_diagonals(const found_diagonals& found) {
 }
 
 } // namespace
+
+template <class I, class O>
+bool looks_sliced(const device_context& ctx, const spgemm_factors<I, O>& f,
+                  const spgemm::factor_sizes& sizes, const spgemm_thresholds& thresholds) {
+  const double expected = static_cast<double>(sizes.a_entries) *
+                          static_cast<double>(sizes.b_entries) /
+                          static_cast<double>(std::max<std::int64_t>(sizes.b_rows, 1));
+  if (f.rows < sampled_shifts ||
+      expected < std::max(least_expected, 1e3 * static_cast<double>(thresholds.slice_products)))
+    return false;
+  const launch_scratch<unsigned> scratch(ctx, 1);
+  check(cudaMemsetAsync(scratch.sums(), 0, sizeof(unsigned), ctx.stream()), "looks_sliced");
+  sample_shifts_kernel<<<sampled_shifts / block_threads, block_threads, 0, ctx.stream()>>>(
+      f, scratch.sums());
+  check_launch("sample_shifts_kernel");
+  unsigned shifted = 0;
+  read_back(ctx, &shifted, static_cast<const unsigned*>(scratch.sums()), 1);
+  return 2 * shifted >= sampled_shifts;
+}
 
 template <class I, class O>
 slice_product<I, O>::slice_product(const device_context& ctx, const spgemm_factors<I, O>& f,
@@ -228,7 +262,10 @@ void slice_product<I, O>::fill(const device_context& ctx, const placed_values<T>
     launch(std::integral_constant<int, wide_window>{});
 }
 
-#define LACUNA_INSTANTIATE(I, O) template class slice_product<I, O>;
+#define LACUNA_INSTANTIATE(I, O)                                                                   \
+  template bool looks_sliced<I, O>(const device_context&, const spgemm_factors<I, O>&,             \
+                                   const spgemm::factor_sizes&, const spgemm_thresholds&);         \
+  template class slice_product<I, O>;
 LACUNA_FOR_EACH_KERNEL_INDEX(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \

@@ -22,6 +22,12 @@ inline bool may_have_slices(const spgemm_thresholds& t, const spgemm_totals& tot
           5 * totals.shifted >= 2 * static_cast<unsigned long long>(rows));
 }
 
+/// The same before an analysis, which costs a fifth of such a product: by a sample of A's rows,
+/// where the factors' sizes let many products be expected. Waits if so.
+template <class I, class O>
+bool looks_sliced(const device_context& ctx, const spgemm_factors<I, O>& f,
+                  const spgemm::factor_sizes& sizes, const spgemm_thresholds& thresholds);
+
 struct slice_findings {
   found_diagonals a, b;
   unsigned long long entries; // of C

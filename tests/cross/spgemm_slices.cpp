@@ -111,6 +111,17 @@ TYPED_TEST(SpGEMMSlicesFew, OddValuesAndOrders) {
   same(on_diagonals(200, 200, band(-40, 40), 1, 6)); // too many diagonals
 }
 
+/// Large products are looked at before anything else; here 20 million are expected.
+TYPED_TEST(SpGEMMSlicesFew, AreSeenInASample) {
+  const auto& ctx = TypeParam::context();
+  const ways way;
+  for (const double chance : {1.0, 0.97}) {
+    const auto a = TypeParam::put_csr(on_diagonals(5'000, 5'000, band(-31, 31), chance, 7));
+    const auto want = copy_to(host(), multiply(ctx, a, a, {.thresholds = &way.apart}));
+    EXPECT_TRUE(same_matrix(multiply(ctx, a, a), want));
+  }
+}
+
 TYPED_TEST(SpGEMMSlicesFew, AreChosenForGridsInPhasesToo) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
