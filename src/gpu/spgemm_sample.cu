@@ -8,9 +8,9 @@ namespace lacuna::detail::gpu {
 namespace {
 
 /// Of R-MAT's rows a few have most of the products: 512 of 131,072 predicted 1.6 for 1.2.
-constexpr int sampled_rows = 4096, sampling_threads = 512;
+constexpr int sampled_rows = 4096, sampling_threads = 128;
 /// Of a longer row, only some products are looked at.
-constexpr std::int64_t most_sampled = 32768;
+constexpr std::int64_t most_sampled = 4096;
 constexpr int most_sample_bits = 8 * most_sampled;
 
 struct sample_sums {

@@ -43,7 +43,7 @@ struct spgemm_thresholds {
   std::int64_t slice_places = 2;
   /// From so many thousand products on, the second method makes it where a sample of rows has few
   /// products that coincide: `spgemm_method::expand_sort`. H200.
-  std::int64_t sorted_products = 8000;
+  std::int64_t sorted_products = 48'000;
   /// Rows whose columns lie close together have one bit or slot per column instead of a hash table.
   bool spans = true;
   friend bool operator==(const spgemm_thresholds&, const spgemm_thresholds&) = default;
