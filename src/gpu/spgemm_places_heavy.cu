@@ -1,6 +1,8 @@
 // Places of the products of heavy rows of C, and their refill: one block per range of places, which
 // are as many as entries, where columns are many more. Segments of B's rows are found by search, as
 // in spgemm_fill_heavy.cu, and added in the same order.
+#include <limits>
+
 #include "gpu/spgemm_places.cuh"
 #include "gpu/spgemm_ranges.cuh"
 
@@ -192,15 +194,21 @@ void heavy_places<I, O>::refill(const spgemm_factors<I, O>& f, const spgemm_valu
     const std::size_t bytes = static_cast<std::size_t>(range) * sizeof(T);
     const bool tiles =
         mean_length_ <= static_cast<double>(2 * known.thresholds.tile_length * ranges);
+    const cudaStream_t stream = fork.next();
+    // Of a grid's 2^31 - 1 blocks; each row has those of the longest.
+    const std::int64_t at_once = std::numeric_limits<std::int32_t>::max() / ranges;
     const auto with = [&](auto place) {
       using P = decltype(place);
       auto* const kernel =
           tiles ? refill_ranges_kernel<true, P, T, I, O> : refill_ranges_kernel<false, P, T, I, O>;
       allow_shared(kernel, bytes);
-      kernel<<<blocks_for(rows.count * ranges * block_threads), block_threads, bytes,
-               fork.next()>>>(f, v, rows, known.thresholds.tile_length, range, ranges, rowptr,
-                              starts, before_.data(), places, values);
-      check_launch("refill_ranges_kernel");
+      for (std::int64_t done = 0; done < rows.count; done += at_once) {
+        const row_list<I> some{rows.rows, std::min(at_once, rows.count - done), rows.from + done};
+        kernel<<<static_cast<unsigned>(some.count * ranges), block_threads, bytes, stream>>>(
+            f, v, some, known.thresholds.tile_length, range, ranges, rowptr, starts, before_.data(),
+            places, values);
+        check_launch("refill_ranges_kernel");
+      }
     };
     if (each_ == 2)
       with(std::uint16_t{});
