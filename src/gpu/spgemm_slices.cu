@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "gpu/parts/launch_scratch.cuh"
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_bins.cuh"
 
@@ -92,13 +91,14 @@ bool looks_sliced(const device_context& ctx, const spgemm_factors<I, O>& f,
   if (f.rows < sampled_shifts ||
       expected < std::max(least_expected, 1e3 * static_cast<double>(thresholds.slice_products)))
     return false;
-  const launch_scratch<unsigned> scratch(ctx, 1);
-  check(cudaMemsetAsync(scratch.sums(), 0, sizeof(unsigned), ctx.stream()), "looks_sliced");
+  // Not in the stream's scratch, as any_of has it.
+  array<unsigned, space::device> counted(ctx, 1);
+  check(cudaMemsetAsync(counted.data(), 0, counted.bytes(), ctx.stream()), "looks_sliced");
   sample_shifts_kernel<<<sampled_shifts / block_threads, block_threads, 0, ctx.stream()>>>(
-      f, scratch.sums());
+      f, counted.data());
   check_launch("sample_shifts_kernel");
   unsigned shifted = 0;
-  read_back(ctx, &shifted, static_cast<const unsigned*>(scratch.sums()), 1);
+  read_back(ctx, &shifted, std::as_const(counted).data(), 1);
   return 2 * shifted >= sampled_shifts;
 }
 
