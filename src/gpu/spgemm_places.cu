@@ -11,8 +11,11 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-/// Rows of C in a class have up to 16 << c entries.
-constexpr bool has_wide_places(int c) { return spgemm::slots_of(c) > 256; }
+/// Places that a byte numbers.
+constexpr int most_narrow_places = 256;
+/// Rows of C in a class have up to 16 << c entries; those that threads merge, in class 0, as many
+/// as they have products.
+constexpr bool has_wide_places(int c) { return spgemm::slots_of(c) > most_narrow_places; }
 
 struct note_place_bytes {
   std::uint32_t each;
@@ -231,6 +234,8 @@ product_places<I, O>::product_places(const device_context& ctx, const spgemm_fac
                                      const fill_bins<I>& rows, read_offsets rowptr, const I* colind,
                                      std::int64_t entries, std::size_t limit) {
   const row_bins<I>& bins = rows.bins;
+  // A machine's file may have threads merge longer rows than `lacuna tune` ever does.
+  if (bins[0].count > 0 && known.thresholds.merged_products > most_narrow_places) return;
   struct found_places {
     refill_found found;
     int longest[spgemm::fill_classes];
