@@ -41,7 +41,8 @@ __global__ void __launch_bounds__(sampling_threads)
       static_cast<std::int64_t>(static_cast<std::uint64_t>(blockIdx.x) * 0x9e3779b97f4a7c15ull %
                                 static_cast<std::uint64_t>(f.rows));
   const std::int64_t many = products[row];
-  if (many == 0) return;
+  if (many == 0 || many >= 0x7fffffff) return; // a flat walk takes fewer
+
   const std::int64_t parts = (many + most_sampled - 1) / most_sampled; // one is looked at
   int used = 32;
   while (used < most_sample_bits && used < 8 * many) used *= 2;
