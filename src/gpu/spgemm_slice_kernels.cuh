@@ -144,7 +144,9 @@ __global__ void __launch_bounds__(128)
   for (int k = lane; k < count; k += diagonal_slice_rows) staged[k] = load_once(values + begin + k);
   __syncwarp();
   const unsigned long long mask = row < rows ? masks[row] : 0;
-  auto at = static_cast<int>(rowptr[row] - begin);
+  // Within what is staged also where rows have entries twice: what is made of those is dropped.
+  auto at = static_cast<int>(
+      min(std::int64_t{rowptr[row]} - begin, static_cast<std::int64_t>(places - __popcll(mask))));
   T* const to = sliced + first * diagonals + lane;
   for (int k = 0; k < diagonals; ++k)
     to[k * diagonal_slice_rows] = (mask >> k & 1) != 0 ? staged[at++] : T{0};

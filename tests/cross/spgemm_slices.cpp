@@ -108,6 +108,8 @@ TYPED_TEST(SpGEMMSlicesFew, OddValuesAndOrders) {
   std::swap(m.value[20], m.value[21]);
   m.add(199, 199, 2); // and has an entry twice
   same(m);
+  for (int k = 0; k < 5000; ++k) m.add(k < 4000 ? 150 : 3, k < 4000 ? 150 : 4, 1); // and many times
+  same(m);
   same(on_diagonals(200, 200, band(-40, 40), 1, 6)); // too many diagonals
 }
 
