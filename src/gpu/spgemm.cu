@@ -246,16 +246,22 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   twin_groups<I, O> twins;
   if (may_have_twins(thresholds, totals, f.rows)) {
     twins = twin_groups<I, O>(ctx, f, b.shape().row, thresholds, totals, counts.data());
+    if (!twins.pay()) twins = {};
     clock.lap(&spgemm_report::count);
   }
   if (!twins.pay() && options.memory_limit == 0 &&
       spgemm::may_be_sorted(thresholds, f.rows, a.size(),
                             static_cast<std::int64_t>(totals.products)) &&
-      totals.products * (sizeof(T) + sizeof(I)) <= ctx.properties().memory_bytes / 8 &&
-      sampled_compression(ctx, f, facts.view()) <= spgemm::most_sorted_compression) {
-    facts = {};
-    counts = {};
-    return multiply_by_sorting<OC>(ctx, alpha, a, ordered.view(), options, pattern);
+      totals.products * (sizeof(T) + sizeof(I)) <= ctx.properties().memory_bytes / 8) {
+    const double compression = sampled_compression(ctx, f, facts.view());
+    clock.lap(&spgemm_report::analyse);
+    if (compression <= spgemm::most_sorted_compression) {
+      try {
+        return multiply_by_sorting<OC>(ctx, alpha, a, ordered.view(), options, pattern);
+      } catch (const out_of_memory&) {
+        // It takes more than C beside C; what follows does not.
+      }
+    }
   }
   if (twins.pay())
     totals.entries = twins.totals().entries;

@@ -50,7 +50,9 @@ struct spgemm_thresholds {
 };
 
 enum class spgemm_method {
-  adaptive,   ///< spECK: an accumulator for each class of rows, counted first and then filled
+  adaptive,   ///< spECK: an accumulator for each class of rows, counted first and then filled. A
+              ///< device also goes by groups of rows, by diagonals and, where few of many products
+              ///< coincide, by sorting; the bits are the same
   expand_sort ///< King 2016: each row's products are expanded, sorted and summed in one pass, in
               ///< A's order. B's rows may have any order; duplicates in them are products of their
               ///< own, which a device's adaptive method adds up first.
