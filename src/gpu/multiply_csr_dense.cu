@@ -166,6 +166,9 @@ template <class T> bool in_packets(dense_view<T, space::device> v) {
          reinterpret_cast<std::uintptr_t>(v.data()) % 16 == 0;
 }
 
+/// Vectors of row tiles, at most: a grid has 65535 blocks along them, of 32 vectors or more.
+constexpr std::int64_t most_in_packets = std::int64_t{65535} * 32;
+
 /// X in rows of whole packets; nothing is written where *alike is not 0.
 template <class T>
 array<T, space::device> packed_rows(const device_context& ctx, dense_view<const T, space::device> x,
@@ -202,7 +205,8 @@ void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> 
   constexpr std::int64_t size = packet<T>::size, largest = std::numeric_limits<int>::max() - size;
   row_strides by_rows{
       0, in_packets(y), strides.z_row, strides.z_column, strides.y_row, strides.y_column};
-  if (vectors > 1 && in_packets(x) && x.row_stride() <= largest) {
+  const bool may_be_packed = vectors > 1 && vectors <= most_in_packets;
+  if (may_be_packed && in_packets(x) && x.row_stride() <= largest) {
     by_rows.x_row = static_cast<int>(x.row_stride());
     return multiply_row_tiles(ctx, p, by_rows);
   }
@@ -211,7 +215,7 @@ void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> 
   const bool by_columns =
       is_by_columns(x) && is_by_columns(y) && (beta == T{0} || is_by_columns(z));
   // The copy is read and written once, each of its rows as often as its column has entries.
-  if (vectors > 1 && vectors <= largest && p.entries > 0 && p.entries >= 2 * x.shape().row) {
+  if (may_be_packed && p.entries > 0 && p.entries >= 2 * x.shape().row) {
     by_rows.x_row = static_cast<int>((vectors + size - 1) / size * size);
     array<int, space::device> alike;
     columns_of_x<T> columns;

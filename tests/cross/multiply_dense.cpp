@@ -207,6 +207,23 @@ TYPED_TEST(MultiplyDenseFew, HubRows) {
   }
 }
 
+TYPED_TEST(MultiplyDenseFew, MillionsOfColumns) {
+  // More than a device's grid has blocks for.
+  using block = dense_block<typename TypeParam::value>;
+  const auto& ctx = TypeParam::context();
+  constexpr std::int64_t columns = 2'100'000;
+  const triplets m{"an entry twice", 1, 1, {0, 0}, {0, 0}, {2, -3}};
+  const auto host = TypeParam::host_csr(m);
+  const auto a = TypeParam::put_csr(m);
+  const block x({1, columns}, 12);
+  const auto want = expected_product(1, host, false, x);
+  for (const layout l : {layout::row_major, layout::column_major}) {
+    auto y = block::nan({1, columns}).put(ctx, l, 0);
+    multiply(ctx, a, x.put(ctx, l, 0).view(), y.view());
+    EXPECT_TRUE(within(y.elements(), want));
+  }
+}
+
 TYPED_TEST(MultiplyDenseFew, NoColumns) {
   using T = typename TypeParam::value;
   using dense_t = dense<T, TypeParam::memory_space>;
