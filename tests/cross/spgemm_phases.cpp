@@ -154,6 +154,8 @@ TYPED_TEST(SpGEMMPhases, RefillsAgainAndAgain) {
   const auto m = random_matrix(40, 300, 20, 3);
   for (const std::int64_t per_row : {2, 12, 40}) expect(m, random_matrix(300, 6000, per_row, 4));
   expect(random_matrix(20, 300, 80, 5), random_matrix(300, 6000, 40, 6));
+  // So many rows of more than 192 entries that they keep their tables, and places of two bytes.
+  expect(random_matrix(800, 300, 20, 9), random_matrix(300, 6000, 20, 10));
   expect(random_matrix(1, 300, 250, 7), random_matrix(300, 200'000, 300, 8));
 }
 
