@@ -351,6 +351,7 @@ add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
 
   auto result = std::make_shared<tree_content<T, I, space::device>>();
   auto& t = *result;
+  t.work = std::make_shared<kept_tree_work<space::device>>(ctx);
   t.extent = extent;
   t.nnz = t.entries = need.entries;
   t.bits = bits;

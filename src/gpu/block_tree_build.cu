@@ -527,6 +527,7 @@ build_tree(const device_context& ctx, const tree_source<T, I>& a, std::int64_t e
   const device_guard guard(ctx.device());
   auto result = std::make_shared<tree_content<T, I, space::device>>();
   auto& t = *result;
+  t.work = std::make_shared<kept_tree_work<space::device>>(ctx);
   t.extent = a.shape;
   t.nnz = a.nnz;
   t.entries = entries;

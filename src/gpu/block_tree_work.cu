@@ -475,12 +475,12 @@ tree_work_view<space::device> tree_work_of(const device_context& ctx,
     throw unsupported("multiply: the block tree is too large for a device's lists");
   if (a.nnz == 0) return {};
   const device_guard guard(ctx.device());
-  return a.work->get(transposed, [&] {
-    const auto leaves = find_leaf_columns<T, I>(ctx, a);
-    const listed_entries list = list_tree_entries<T, I>(ctx, a);
-    auto work = make_direction(ctx, list, leaves, transposed ? a.extent.col : a.extent.row,
-                               transposed, sizeof(T), tree_tile_capacity(ctx, a.nnz));
-    ctx.synchronize(); // other streams may be the next to read it
+  return a.work->get(transposed, [&](const device_context& maker) {
+    const auto leaves = find_leaf_columns<T, I>(maker, a);
+    const listed_entries list = list_tree_entries<T, I>(maker, a);
+    auto work = make_direction(maker, list, leaves, transposed ? a.extent.col : a.extent.row,
+                               transposed, sizeof(T), tree_tile_capacity(maker, a.nnz));
+    maker.synchronize(); // other streams may be the next to read it
     return work;
   });
 }

@@ -1,6 +1,8 @@
 // Block trees on every engine: made from the whole battery with every size of blocks they hold the
 // matrix they were made from, keep their invariants, and multiply in both directions as the
 // reference does. A device makes the bytes that the host makes.
+#include <future>
+
 #include "support/dense_block.hpp"
 
 namespace lacuna::test {
@@ -398,6 +400,62 @@ TYPED_TEST(BlockTreeThreads, DoNotChangeTheBits) {
       EXPECT_TRUE(bits == first_pool) << m.name << ", " << threads << " threads";
     }
   }
+}
+
+/// What products on a device keep with a tree.
+class cuda_BlockTreeKept : public ::testing::Test {
+protected:
+  using device_tree = block_tree<double, index_t, index_t, space::device>;
+  using device_vector = array<double, space::device>;
+  static constexpr std::int64_t n = 700 * 700;
+  void SetUp() override {
+    if (!cuda_engine::present()) GTEST_SKIP() << "no CUDA device";
+  }
+  static device_tree tree_on(const device_context& ctx) {
+    return to_block_tree(ctx, copy_to(ctx, gen::poisson2d<double>(host_context(), 700)));
+  }
+  static device_vector numbers_on(const device_context& ctx) {
+    return copy_to(ctx, random_vector<double>(n, 1));
+  }
+};
+
+/// It is freed behind the stream that made the tree, whichever multiplied first.
+TEST_F(cuda_BlockTreeKept, GoesBehindTheTreesStream) {
+  const device_context maker, other;
+  device_tree t = tree_on(maker);
+  const device_vector x = numbers_on(maker);
+  device_vector y(other, n), z(maker, n);
+  maker.synchronize();
+  multiply(other, t, x, y);
+  other.synchronize(); // the tree is the maker's alone again
+  for (int k = 0; k < 50; ++k) multiply(maker, t, x, z);
+  const auto bytes = static_cast<std::int64_t>(t.bytes());
+  t = {};
+  for (const std::int64_t part : {1, 8, 32, 128}) { // what the other stream may have of it
+    device_vector overwritten(other, bytes / 8 / part);
+    fill(other, -1.0, overwritten);
+  }
+  EXPECT_TRUE(same(host_vector(z), host_vector(y)));
+}
+
+/// One thread makes it, the other one waits.
+TEST_F(cuda_BlockTreeKept, TwoThreadsMultiplyForTheFirstTime) {
+  const device_context contexts[2];
+  const device_tree t = tree_on(contexts[0]);
+  const device_vector x = numbers_on(contexts[0]);
+  device_vector y[2] = {{contexts[0], n}, {contexts[1], n}};
+  device_vector z[2] = {{contexts[0], n}, {contexts[1], n}};
+  contexts[0].synchronize();
+  const auto run = [&](int k) {
+    multiply(contexts[k], t, x, y[k]);
+    multiply(contexts[k], transposed(t), x, z[k]);
+    contexts[k].synchronize();
+  };
+  auto second = std::async(std::launch::async, run, 1);
+  run(0);
+  second.get();
+  EXPECT_TRUE(same(host_vector(y[0]), host_vector(y[1])));
+  EXPECT_TRUE(same(host_vector(z[0]), host_vector(z[1])));
 }
 
 } // namespace

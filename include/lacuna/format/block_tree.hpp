@@ -58,7 +58,7 @@ template <class T, class I, space S> struct tree_arrays {
   vector_view<const tree_task<I>, S> row_tasks;    ///< and one more, where they end
   vector_view<const tree_task<I>, S> column_tasks; ///< and one more
   tree_sums row_sums, column_sums;                 ///< of these tasks
-  kept_tree_work<S>* work = nullptr;               ///< of products on a device
+  kept_tree_work<S>* work = nullptr;               ///< of products on a device; a host's has none
 
   [[nodiscard]] auto bytes() const {
     return reinterpret_cast<like<T, unsigned char>*>(pool.data());
@@ -85,8 +85,8 @@ template <class T, class I, space S> struct tree_content {
   array<std::int64_t, S> by_column;
   array<tree_task<I>, S> row_tasks, column_tasks;
   tree_sums row_sums, column_sums;
-  /// Of products on a device, made by the first one in each direction.
-  std::shared_ptr<kept_tree_work<S>> work = std::make_shared<kept_tree_work<S>>();
+  /// Of products on a device, made by the first one in each direction; null on a host.
+  std::shared_ptr<kept_tree_work<S>> work = nullptr;
 
   tree_arrays<const T, I, S> arrays() const {
     return {extent,
@@ -111,7 +111,7 @@ template <class T, class I, space S> struct tree_content {
   }
   [[nodiscard]] std::size_t bytes() const {
     return pool.bytes() + items.bytes() + by_column.bytes() + row_tasks.bytes() +
-           column_tasks.bytes() + work->bytes();
+           column_tasks.bytes() + (work ? work->bytes() : 0);
   }
 };
 } // namespace detail
@@ -287,8 +287,9 @@ template <class T, class I>
 LACUNA_GPU_EXPORT std::shared_ptr<tree_content<T, I, space::device>>
 build_tree(const device_context& ctx, const tree_source<T, I>& a, std::int64_t entries, int bits);
 /// What products in a direction need beside nodes and lists, made from them and kept with the tree
-/// where it is not there yet. Then it waits; scratch: some 70 bytes per entry. Throws unsupported
-/// for trees with 2^31 entries, rows, columns or more, or nodes of 2^32 values' bytes.
+/// where it is not there yet, by the context that made the tree, which is waited for then; scratch:
+/// some 70 bytes per entry. May be called by several threads. Throws unsupported for trees with
+/// 2^31 entries, rows, columns or more, or nodes of 2^32 values' bytes.
 template <class T, class I>
 LACUNA_GPU_EXPORT tree_work_view<space::device>
 tree_work_of(const device_context& ctx, const tree_arrays<const T, I, space::device>& a,
@@ -303,7 +304,8 @@ template <class T, class I, class O>
 LACUNA_GPU_EXPORT csr<T, I, O, space::device>
 tree_to_csr(const device_context& ctx, const tree_arrays<const T, I, space::device>& a, T scale);
 /// Queued, behind tree_work_of. Each vector is a product of its own, which finds the leaves in L2.
-/// Scratch: sums of parts of long lines. Throws unsupported where make_tree_work made none.
+/// Scratch: sums of parts of long lines. Throws what tree_work_of does, and unsupported for 2^31
+/// tiles times vectors and more.
 template <class T, class I>
 LACUNA_GPU_EXPORT void
 multiply_tree(const device_context& ctx, T alpha, const tree_arrays<const T, I, space::device>& a,
@@ -383,10 +385,13 @@ template <class T, class I, space S, space From>
 std::shared_ptr<tree_content<T, I, S>> copy_content(const context<S>& ctx,
                                                     const tree_content<T, I, From>& c) {
   using content = tree_content<T, I, S>;
-  return std::make_shared<content>(content{
-      c.extent, c.nnz, c.entries, c.bits, c.levels, c.root, c.compressed, c.different_leaves,
-      copy_to(ctx, c.pool), copy_to(ctx, c.items), copy_to(ctx, c.by_column),
-      copy_to(ctx, c.row_tasks), copy_to(ctx, c.column_tasks), c.row_sums, c.column_sums});
+  std::shared_ptr<kept_tree_work<S>> work;
+  if constexpr (S == space::device) work = std::make_shared<kept_tree_work<S>>(ctx);
+  return std::make_shared<content>(content{c.extent, c.nnz, c.entries, c.bits, c.levels, c.root,
+                                           c.compressed, c.different_leaves, copy_to(ctx, c.pool),
+                                           copy_to(ctx, c.items), copy_to(ctx, c.by_column),
+                                           copy_to(ctx, c.row_tasks), copy_to(ctx, c.column_tasks),
+                                           c.row_sums, c.column_sums, std::move(work)});
 }
 } // namespace detail
 

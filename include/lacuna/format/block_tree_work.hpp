@@ -20,7 +20,7 @@
 #include <mutex>
 #include <optional>
 
-#include <lacuna/op/copy.hpp>
+#include <lacuna/core/array.hpp>
 
 namespace lacuna::detail {
 
@@ -95,14 +95,17 @@ struct tree_work
            this->begins.bytes() + this->long_lines.bytes();
   }
 };
-/// The work of both directions.
+/// The work of both directions. Its memory is of the context that made the tree, as the nodes are,
+/// whichever context multiplies first: so that all of a tree is freed behind one stream.
 template <space S> class kept_tree_work {
 public:
-  /// That of a direction; where there is none yet, what make() returns, complete on the device.
+  explicit kept_tree_work(const context<S>& maker) : maker_(maker) {}
+  /// That of a direction; where there is none yet, what make(the tree's context) returns, complete
+  /// on the device.
   template <class F> tree_work_view<S> get(bool transposed, F&& make) {
     const std::lock_guard guard(mutex_);
     auto& work = transposed ? columns_ : rows_;
-    if (!work) work = make();
+    if (!work) work = make(maker_);
     return work->view();
   }
   [[nodiscard]] std::size_t bytes() const {
@@ -111,6 +114,7 @@ public:
   }
 
 private:
+  context<S> maker_;
   mutable std::mutex mutex_;
   std::optional<tree_work<S>> rows_, columns_;
 };
