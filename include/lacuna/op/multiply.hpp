@@ -49,8 +49,8 @@ template <class T> using device_in = vector_view<const T, space::device>;
 template <class T> using device_out = vector_view<T, space::device>;
 
 /// Queued. One column without an inspection by split tiles, which suit any rows; with one, what the
-/// inspection chose. Several columns: scratch of up to the size of X, where rows of X are not whole
-/// 16-byte packets.
+/// inspection chose. Several columns: scratch of the size of X, its rows filled up to whole 16-byte
+/// packets, where they are not that; and a value a column for every 1000 rows and entries.
 template <class T, class I, class O>
 LACUNA_GPU_EXPORT void
 multiply_format(const device_context& ctx, T alpha, inspected_csr<T, I, O, space::device> a,
