@@ -235,7 +235,7 @@ add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
   // With blocks of 16 a flat leaf looks as one of the lowest level.
   const std::int64_t fewest = std::min(a.a.items.size(), b.a.items.size()),
                      items = std::max(a.a.items.size(), b.a.items.size());
-  if (a.a.bits < 5 || fewest == 0 || items > 0x3fffffff) return nullptr;
+  if (a.a.bits < 5 || fewest == 0 || items > most_sum_leaves) return nullptr;
   const bool is_twice = a.a.pool.data() == b.a.pool.data();
   cut_leaves<I> cuts[2];
   if (!has_lowest_leaves(a.a) && !cut_flat_leaves<T, I>(ctx, a.a, cuts[0])) return nullptr;
@@ -261,7 +261,7 @@ add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
     inner += rows * cols;
   }
   const std::int64_t rows = blocks_of(extent.row, 0), cols = blocks_of(extent.col, 0);
-  if (rows + cols > most || most > 0x7fffffff || room > 0x3fffffff) return nullptr;
+  if (rows + cols > most || most > 0x7fffffff || room > most_sum_leaves) return nullptr;
 
   const auto stripes = rows + cols;
   device_numbers starts(ctx, 2 * (stripes + 2)), counts(ctx, stripes), crossing(ctx, room),

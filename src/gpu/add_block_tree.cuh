@@ -7,6 +7,9 @@
 
 namespace lacuna::detail::gpu {
 
+/// Of both operands, pieces of cut ones counted: twice as many fit numbers of 32 bits.
+constexpr std::int64_t most_sum_leaves = 0x3fffffff;
+
 /// A block that A or B has, or both. Rows and columns of blocks count from 0; a, b: the leaves'
 /// numbers, -1 if there is none. A pair of none is room that was not needed.
 template <class I> struct leaf_pair {
@@ -33,7 +36,7 @@ template <class I> struct cut_leaves {
   array<std::int64_t, space::device> through[2]; ///< leaves, in no order within a row
 };
 /// False if it is not done: other flat leaves than those of the second level of blocks of 64 and
-/// 128, very long ones, or more than a fourth of the entries. Waits once.
+/// 128, very long ones, or more than a fourth of the entries; or too many pieces. Waits once.
 template <class T, class I>
 bool cut_flat_leaves(const device_context& ctx, const tree_arrays<const T, I, space::device>& a,
                      cut_leaves<I>& cut);

@@ -123,7 +123,7 @@ bool cut_flat_leaves(const device_context& ctx, const tree_arrays<const T, I, sp
   read_back(ctx, &census, found.data(), 1);
   const auto entries = static_cast<std::int64_t>(census.entries);
   // A warp takes a leaf, entries of 8 in a piece cost twice as much, and pieces stay pieces.
-  if (census.others > 0 || entries > a.nnz / 4) return false;
+  if (census.others > 0 || entries > a.nnz / 4 || items + entries > most_sum_leaves) return false;
 
   cut.items = items;
   cut.pieces = array<tree_item<I>, space::device>(ctx, entries);
