@@ -1,10 +1,11 @@
-// The sum of two block trees on the device whose leaves are all of the lowest level. A row of
-// blocks of the sum has the blocks that A or B has there: they are merged stripe by stripe, from
-// the lists that are kept with the trees, as are columns of blocks. A warp counts what each block
-// will hold; then stripes bring their leaves into the order of the items, one scan gives places to
-// leaves, tasks and inner nodes, and everything is written. Some 20 launches, one wait.
+// The sum of two block trees on the device whose leaves are all of the lowest level; some flat ones
+// are cut first (cut_block_tree.cu). A row of blocks of the sum has the blocks that A or B has
+// there: they are merged stripe by stripe, from the lists that are kept with the trees, as are
+// columns of blocks. A warp counts what each block will hold; then stripes bring their leaves into
+// the order of the items, one scan gives places to leaves, tasks and inner nodes, and everything is
+// written. Some 20 launches, one wait.
 //
-// What is made is byte by byte what the host makes.
+// What is made is byte by byte what the host makes, unless leaves were cut.
 #include <vector>
 
 #include "gpu/add_block_tree_stripes.cuh"
@@ -252,7 +253,8 @@ add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
   };
   std::vector<inner_grid> grids; // of level 1, 2, …
   std::int64_t inner = 0;
-  const std::int64_t most = 64 * room + 65536; // empty rows of blocks cost as much as leaves
+  // Empty rows of blocks cost as much as leaves; a launch has so many blocks.
+  const std::int64_t most = std::min<std::int64_t>(64 * room + 65536, 0x7fffffff);
   for (int level = 1; level < levels; ++level) {
     const std::int64_t rows = blocks_of(extent.row, level), cols = blocks_of(extent.col, level);
     if (rows > most || cols > most || rows * cols > most) return nullptr;
@@ -261,7 +263,7 @@ add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
     inner += rows * cols;
   }
   const std::int64_t rows = blocks_of(extent.row, 0), cols = blocks_of(extent.col, 0);
-  if (rows + cols > most || most > 0x7fffffff || room > most_sum_leaves) return nullptr;
+  if (rows + cols > most || room > most_sum_leaves) return nullptr;
 
   const auto stripes = rows + cols;
   device_numbers starts(ctx, 2 * (stripes + 2)), counts(ctx, stripes), crossing(ctx, room),

@@ -11,7 +11,8 @@
 //   auto u = copy_to(device, t);                 pool and lists as they are
 //
 // Copies of a tree share their nodes until one is written to. Sums have a fixed order: results are
-// the same bits for any number of threads.
+// the same bits for any number of threads. On a device the first product in each direction waits,
+// and makes lists that are kept with the nodes (block_tree_work.hpp); a tree's copies share them.
 //
 // Which nodes: of each block the leaf with the fewest bytes (block_tree_nodes.hpp lists them). A
 // block of any level whose tree would take more bytes than a flat list of its entries, with

@@ -1,6 +1,6 @@
 // Operations on block trees, each plain or transposed, scaled or not; results are trees. On a
-// device products of trees, and sums of those with flat leaves, are those of csr matrices, made
-// trees again; for_each_stripe is the host's.
+// device products of trees, and sums of those with many flat leaves, are those of csr matrices,
+// made trees again; for_each_stripe is the host's.
 //
 //   auto c = add(ctx, a, scaled(2, transposed(b)));    C = A + 2 B^T
 //   auto c = add(ctx, a, transposed(a));               A + A^T, without a transposed copy
@@ -87,8 +87,10 @@ LACUNA_EXPORT void call_shared(const host_context& ctx, std::int64_t count,
 } // namespace detail::cpu
 
 namespace detail::gpu {
-/// Null where a tree has flat leaves, no entries or blocks of 16, or is mostly empty rows of
-/// blocks. Waits once. Scratch: some 100 bytes for each leaf of both trees.
+/// Null where a tree has flat leaves that are not cut, no entries or blocks of 16, or is mostly
+/// empty rows of blocks. Waits once, and once for each tree with flat leaves. Scratch: some 100
+/// bytes for each leaf of both trees, as many for each entry of flat leaves, and 20 for each place
+/// where the sum may have an inner node: up to 64 times as many as there are leaves.
 template <class T, class I>
 LACUNA_GPU_EXPORT std::shared_ptr<tree_content<T, I, space::device>>
 add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
@@ -99,7 +101,7 @@ LACUNA_GPU_EXPORT void
 update_in_tree(const device_context& ctx, vector_view<const I, space::device> rows,
                vector_view<const I, space::device> cols, vector_view<const T, space::device> values,
                bool transposed, T scale, bool adds, tree_arrays<T, I, space::device> to);
-/// Two products one after the other, queued.
+/// Two products one after the other, queued, behind tree_work_of in both directions.
 template <class T, class I>
 LACUNA_GPU_EXPORT void
 multiply_tree_both(const device_context& ctx, T alpha,
@@ -243,7 +245,7 @@ void update_entries(const context<S>& ctx, block_tree<T, I, O, S>& t,
 
 /// y = A x and z = A^T w in one walk over the tree: each leaf is used for both while it is in a
 /// cache. Scratch: about twice z. Bits are the same for any number of threads. On a device two
-/// products one after the other, queued.
+/// products one after the other, queued; it waits where one is the first in its direction.
 template <space S, class A, class X, class Y, class W, class Z>
   requires(detail::is_tree<A>)
 void multiply_both(const context<S>& ctx, const A& a, const X& x, Y&& y, const W& w, Z&& z) {
