@@ -359,6 +359,9 @@ public:
 
   /// B's entry for a of A's row i is x_i a, and its column its own row's number.
   void sort_products(const T* x) {
+    unsorted_ = {}; // numbers are not needed
+    sorted_ = {};
+    scratch_ = {};
     array<T, space::device> products(ctx_, entries());
     const auto sort = [&](void* scratch, std::size_t& bytes) {
       return cub::DeviceRadixSort::SortPairs(
