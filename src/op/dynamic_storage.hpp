@@ -131,7 +131,7 @@ template <class T, class I, class O, space S> struct dynamic_storage {
     const dynamic_csr_options& o = m.options_;
     const std::int64_t rows = std::max<std::int64_t>(m.state_.extent.row, 1);
     if (o.slack >= 0) return {o.slack, o.slack_share};
-    return {(m.state_.nnz + rows - 1) / rows, o.slack_share, 8};
+    return usual_slack((m.state_.nnz + rows - 1) / rows, o.slack_share);
   }
 
   // The engines.

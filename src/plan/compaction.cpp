@@ -24,6 +24,13 @@ constexpr double segment_wait = 15e-9;
 /// it 9.6 M entries in 2^20 rows are predicted at 84 us on an H200, which takes 97.
 constexpr double gathered_bytes = 16;
 
+/// Places behind a further segment that began with an entry, by dynamic_csr_options' defaults.
+double free_places(double mean) {
+  const auto row = static_cast<std::int64_t>(mean);
+  return static_cast<double>(
+      detail::usual_slack(row, dynamic_csr_options{}.slack_share).of(1, row + 1));
+}
+
 } // namespace
 
 compaction_advice advise_compaction(const spmv_machine& machine, const dynamic_statistics& m,
@@ -37,7 +44,7 @@ compaction_advice advise_compaction(const spmv_machine& machine, const dynamic_s
   }
   const auto rows = static_cast<double>(m.rows), entries = static_cast<double>(m.entries);
   const double mean = std::max(1.0, entries / std::max(1.0, rows));
-  const double more = std::clamp(static_cast<double>(m.used - m.entries) / mean, 0.0,
+  const double more = std::clamp(static_cast<double>(m.used - m.entries) / free_places(mean), 0.0,
                                  rows * std::max(0, m.segments_max - 1));
   const auto offset = static_cast<double>(widths.offset);
   spmv_work compact;

@@ -255,6 +255,30 @@ TYPED_TEST(DynamicCsrFew, FailedBatchesChangeNothing) {
   }
 }
 
+/// An entry more in each row of a hundred: of 8 places or an eighth of the row, not of a hundred.
+TYPED_TEST(DynamicCsrFew, FurtherSegmentsHaveFewFreePlaces) {
+  const auto& ctx = TypeParam::context();
+  constexpr std::int64_t rows = 1000, length = 100;
+  triplets t{"rows of a hundred", rows, 5000, {}, {}, {}}, batch{"new", rows, 5000, {}, {}, {}};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t k = 0; k < length; ++k) t.add(i, 40 * k + i % 40, 1);
+    batch.add(i, 4500, 2);
+  }
+  auto m = to_dynamic_csr(ctx, TypeParam::put_csr(t));
+  insert(ctx, m, TypeParam::put_coo(batch).view());
+  check(ctx, m);
+  EXPECT_EQ(m.size(), rows * (length + 1));
+  EXPECT_LE(m.used() - m.size(), rows * 13);
+  // Such segments are counted as what they are.
+  const auto guessed = advise_compaction(ctx, m, 10);
+  const auto all =
+      advise_compaction(machine_of(ctx), {rows, m.size(), 2 * m.size(), 2, false},
+                        {sizeof(typename TypeParam::value), sizeof(typename TypeParam::index),
+                         sizeof(typename TypeParam::offset)},
+                        10);
+  EXPECT_GT(guessed.slowdown - 1, 0.8 * (all.slowdown - 1));
+}
+
 TYPED_TEST(DynamicCsrFew, LooksUpEntriesScalesRowsAndAddsCsr) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();

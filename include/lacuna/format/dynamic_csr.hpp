@@ -178,6 +178,8 @@ struct segment_slack {
     return most <= 0 ? 0 : wanted < most ? wanted : most;
   }
 };
+/// That of options.slack -1, where rows have `mean` entries.
+constexpr segment_slack usual_slack(std::int64_t mean, double share) { return {mean, share, 8}; }
 } // namespace detail
 
 /// One state of a matrix, which stays as it is while batches go into the matrix: cheap to take and

@@ -24,8 +24,8 @@ struct compaction_advice {
   std::string reason;
 };
 
-/// A pure function. How many segments there are is not known: a new one takes about a mean row of
-/// places beyond its entries, so it is guessed from the places that are taken. Throws bad_input if
+/// A pure function. How many segments there are is not known: it is guessed from the places that
+/// are taken, as if each began with one entry and its slack were the default. Throws bad_input if
 /// `multiplies` is negative.
 LACUNA_EXPORT compaction_advice advise_compaction(const spmv_machine& machine,
                                                   const dynamic_statistics& m,
