@@ -295,7 +295,7 @@ tree_statistics tree_nodes(const tree_content<T, I, space::host>& content) {
   tree_statistics s;
   s.block = 1 << a.bits;
   s.levels = a.levels;
-  s.bytes = static_cast<std::int64_t>(content.bytes());
+  s.bytes = static_cast<std::int64_t>(content.stored_bytes());
   s.list_bytes = s.bytes - static_cast<std::int64_t>(content.pool.bytes());
   count_inner<I>(a, a.root, a.levels - 1, 0, 0, s);
   for (const tree_item<I>& item : a.items) {

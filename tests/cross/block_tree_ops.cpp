@@ -388,7 +388,11 @@ TYPED_TEST(BlockTreeOps, EqualLeavesAreKeptOnce) {
   // A stencil has few different leaves.
   const auto stencil = cast<T, I, O>(host_context(), gen::generate("poisson2d:n=128"));
   auto t = to_block_tree(ctx, copy_to(ctx, stencil), {128});
+  const auto bytes = t.bytes();
+  expect_products(ctx, t, stencil);
   const auto saved = compress(ctx, t);
+  EXPECT_EQ(saved.bytes_before, bytes) << "what products keep is neither nodes nor lists";
+  expect_products(ctx, t, stencil);
   EXPECT_LT(10 * saved.kept, saved.leaves);
   EXPECT_LT(2 * saved.bytes_after, saved.bytes_before);
 }

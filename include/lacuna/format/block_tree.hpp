@@ -110,10 +110,13 @@ template <class T, class I, space S> struct tree_content {
             pool.view(), self.items,  self.by_column, self.row_tasks, self.column_tasks,
             row_sums,    column_sums, work.get()};
   }
-  [[nodiscard]] std::size_t bytes() const {
+  /// Of nodes and lists.
+  [[nodiscard]] std::size_t stored_bytes() const {
     return pool.bytes() + items.bytes() + by_column.bytes() + row_tasks.bytes() +
-           column_tasks.bytes() + (work ? work->bytes() : 0);
+           column_tasks.bytes();
   }
+  /// And of what products on a device have made.
+  [[nodiscard]] std::size_t bytes() const { return stored_bytes() + (work ? work->bytes() : 0); }
 };
 } // namespace detail
 
@@ -187,7 +190,8 @@ public:
   void scale(T alpha) { scale_ *= alpha; }
   [[nodiscard]] bool is_transposed() const { return transposed_; }
   [[nodiscard]] T scale() const { return scale_; }
-  /// Bytes of nodes and lists; copies that share them each count all.
+  /// Bytes of nodes and lists, and of what products on a device keep beside them; copies that share
+  /// them each count all.
   [[nodiscard]] std::size_t bytes() const { return content_ ? content_->bytes() : 0; }
   /// Whether another tree has the same nodes.
   [[nodiscard]] bool is_shared() const { return content_.use_count() > 1; }

@@ -286,8 +286,7 @@ struct tree_compression {
 /// takes the leaves apart again. O(bytes). From a device by way of the host.
 template <class T, class I, class O, space S>
 tree_compression compress(const context<S>& ctx, block_tree<T, I, O, S>& t) {
-  tree_compression result{t.bytes(), t.bytes(), 0, 0};
-  if (!t.content()) return result;
+  if (!t.content()) return {};
   const auto content = [&] {
     if constexpr (S == space::host) {
       return detail::cpu::compress_tree<T, I>(ctx, *t.content());
@@ -297,9 +296,8 @@ tree_compression compress(const context<S>& ctx, block_tree<T, I, O, S>& t) {
       return detail::copy_content(ctx, *detail::cpu::compress_tree<T, I>(host, *copy));
     }
   }();
-  result.leaves = content->items.size();
-  result.kept = content->different_leaves;
-  result.bytes_after = content->bytes();
+  const tree_compression result{t.content()->stored_bytes(), content->stored_bytes(),
+                                content->items.size(), content->different_leaves};
   t = block_tree<T, I, O, S>(content, t.is_transposed(), t.scale());
   return result;
 }
