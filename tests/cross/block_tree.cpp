@@ -297,6 +297,11 @@ TYPED_TEST(BlockTreeFew, InAPlan) {
     EXPECT_EQ(chosen.format(), "block_tree");
     EXPECT_LE(chosen.bytes(), hints.memory_limit);
     expect_products(chosen);
+  } else { // room for the nodes alone is not enough
+    hints.memory_limit =
+        static_cast<std::size_t>(host.size()) * (sizeof(T) + sizeof(typename TypeParam::index));
+    hints.format = "block_tree";
+    EXPECT_NE(plan(ctx, a, hints).format(), "block_tree");
   }
   hints = {.transposed_multiplies = 100};
   hints.format = "block_tree";

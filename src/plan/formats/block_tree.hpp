@@ -25,11 +25,17 @@ struct block_tree_format : csr_ordered_format {
     const double near = ratio(f.chunks_8, chunks);
     return as_double(f.entries) * (as_double(w.value) + 2.0 * near + 3.0 * (1 - near));
   }
+  /// What a device keeps beside the nodes for products in both directions: 1 to 4 bytes an entry
+  /// and 4 to 10 (docs/block_tree.md).
+  static double kept_bytes(const spmv_features& f, const spmv_machine& machine) {
+    return machine.device ? 10 * as_double(f.entries) : 0;
+  }
   static void offer(const offer_to& to, std::vector<plan_candidate>& out) {
     const bool both_ways = to.hints.transposed_multiplies >= 2 && !to.machine.device;
     if (!to.asks_for(name) && !both_ways) return;
     const double matrix = bytes(to.f, to.w);
-    out.push_back(to.candidate(name, "block_tree", matrix, csr_work(to.f, to.w, matrix, to.machine),
+    out.push_back(to.candidate(name, "block_tree", matrix + kept_bytes(to.f, to.machine),
+                               csr_work(to.f, to.w, matrix, to.machine),
                                "one copy multiplies in both directions"));
     out.back().options = {{"block", block_tree_options{}.block}};
   }
