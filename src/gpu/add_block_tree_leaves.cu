@@ -211,7 +211,7 @@ template <int bits, class T> struct value_finder {
     int before = 0;
     for (int row = lane; row < place_bits<bits>::lines; row += 32) {
       int total;
-      const int own = warp_sums_before(marks_of_row<bits>(marks, row), total);
+      const int own = sums_before_lane(marks_of_row<bits>(marks, row), total);
       starts[row] = static_cast<std::uint16_t>(before + own);
       before += total;
     }
@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(32 * place_bits<bits>::warps)
       writer.write_mask(row, rows, 32 * w, own[w]);
     }
     int total;
-    int to = entries + warp_sums_before(length, total);
+    int to = entries + sums_before_lane(length, total);
     entries += total;
     const unsigned begins = __ballot_sync(whole_warp, length > 0);
     if (length > 0) writer.begin_run(runs + __popc(begins & ((1u << lane) - 1)), row, length);

@@ -93,18 +93,6 @@ template <class I> struct sum_stripes {
   }
 };
 
-template <class Number> __device__ Number sums_before_lane(Number value, Number& total) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  Number sum = value;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const Number other = __shfl_up_sync(whole_warp, sum, step);
-    if (lane >= step) sum += other;
-  }
-  total = __shfl_sync(whole_warp, sum, 31);
-  return sum - value;
-}
-
 /// starts of all four lists, a thread for each task.
 template <class I> void find_stripe_starts(const device_context& ctx, const sum_stripes<I>& s) {
   std::int64_t tasks = 0;

@@ -7,6 +7,19 @@
 
 namespace lacuna::detail::gpu {
 
+/// The sum of the values of lanes before this one, and of all 32, which call it together.
+template <class Number> __device__ Number sums_before_lane(Number value, Number& total) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  Number sum = value;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const Number other = __shfl_up_sync(whole_warp, sum, step);
+    if (lane >= step) sum += other;
+  }
+  total = __shfl_sync(whole_warp, sum, 31);
+  return sum - value;
+}
+
 /// A leaf's entries by rows, up to 32 at a time, one for each lane; all lanes of a warp call it
 /// together. T is const where values are only read.
 template <class T> class leaf_walk {

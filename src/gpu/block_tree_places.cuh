@@ -8,18 +8,6 @@ namespace lacuna::detail::gpu {
 /// Loads of a lane that are under way at a time.
 constexpr int loads_ahead = 4;
 
-__device__ inline int warp_sums_before(int value, int& total) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  int sum = value;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const int other = __shfl_up_sync(whole_warp, sum, step);
-    if (lane >= step) sum += other;
-  }
-  total = __shfl_sync(whole_warp, sum, 31);
-  return sum - value;
-}
-
 /// Calls f(row, column) for each entry of a leaf, by all lanes of a warp: of a leaf by rows each
 /// lane has runs of its own.
 template <class T, class F>
@@ -70,7 +58,7 @@ __device__ void for_each_place(const unsigned char* pool, std::uint64_t node, in
     const int row = run < runs ? list[2 + run] : 0;
     const int length = run < runs ? list[2 + runs + run] + 1 : 0;
     int total;
-    const unsigned char* const own = columns + warp_sums_before(length, total);
+    const unsigned char* const own = columns + sums_before_lane(length, total);
     for (int k = 0; k < length; k += loads_ahead) {
       unsigned char col[loads_ahead];
 #pragma unroll

@@ -25,12 +25,6 @@ struct leaf_columns {
   tree_columns kind;
 };
 
-constexpr int step_of(tree_columns kind) {
-  return kind == tree_columns::following
-             ? 0
-             : (1 << static_cast<int>(kind) / 2) * (static_cast<int>(kind) % 2 + 1);
-}
-
 template <class T, class I>
 array<leaf_columns, space::device>
 find_leaf_columns(const device_context& ctx, const tree_arrays<const T, I, space::device>& a) {
@@ -172,12 +166,7 @@ inline void place_in_long_tiles(const device_context& ctx, work_order& w, const 
             if (lane == i) count += __popc(same);
           }
         }
-        int at = count;
-        for (int step = 1; step < 32; step *= 2) {
-          const int other = __shfl_up_sync(whole_warp, at, step);
-          if (lane >= step) at += other;
-        }
-        at -= count;
+        int all, at = sums_before_lane(count, all);
         if (lane < lines.unit) begins[t * lines.unit + lane] = static_cast<std::uint16_t>(at);
         for (int k = 0; k < entries; k += 32) {
           const bool inside = k + lane < entries;

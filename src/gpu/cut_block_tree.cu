@@ -60,25 +60,21 @@ __global__ void __launch_bounds__(32)
     const tree_node type = entries == 1   ? tree_node::coo1
                            : entries == 2 ? tree_node::coo2
                                           : tree_node::coo4;
-    int own =
-        entries == 0 ? 0 : static_cast<int>(leaf_bytes(type, sizeof(T), entries, 0, 0, 0) / 16);
-    const int of_block = own;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      const int other = __shfl_up_sync(whole_warp, own, step);
-      if (lane >= step) own += other;
-    }
+    int total;
+    const int before = sums_before_lane(
+        entries == 0 ? 0 : static_cast<int>(leaf_bytes(type, sizeof(T), entries, 0, 0, 0) / 16),
+        total);
     const unsigned has = __ballot_sync(whole_warp, entries > 0);
     const int number = piece + __popc(has & lower);
     if (entries > 0) {
       numbers[block] = static_cast<std::uint16_t>(number);
-      const std::int64_t place = 16 * (std::int64_t{flat.region} + units + own - of_block);
+      const std::int64_t place = 16 * (std::int64_t{flat.region} + units + before);
       pieces[flat.region + number] = {tree_pointer(type, place, entries),
                                       static_cast<I>(item.row + (block >> a.bits) * d),
                                       static_cast<I>(item.col + (block & (d - 1)) * d)};
     }
     piece += __popc(has);
-    units += __shfl_sync(whole_warp, own, 31);
+    units += total;
   }
   __syncwarp();
   clear();

@@ -101,9 +101,7 @@ __device__ void multiply_slots(const tree_multiply<T>& p, const tree_tile& tile,
     std::int64_t at[count];
 #pragma unroll
     for (int u = 0; u < count; ++u) {
-      const int kind = static_cast<int>(own[u].first & 15);
-      const int step =
-          kind == static_cast<int>(tree_columns::following) ? 0 : 1 << (kind / 2 + kind % 2);
+      const int step = step_of(static_cast<tree_columns>(own[u].first & 15));
       at[u] = own[u].columns + std::int64_t{step} * slot[u];
       word[u] =
           load_once(reinterpret_cast<const std::uint32_t*>(p.pool + (at[u] & ~std::int64_t{3})));

@@ -43,6 +43,11 @@ struct tree_segment {
 };
 /// Kinds of segments: bytes of a coordinate, how far columns are apart in coordinates.
 enum class tree_columns : int { one, one_of_two, two, two_of_two, four, four_of_two, following };
+/// Bytes from a column to the next.
+constexpr int step_of(tree_columns kind) {
+  const int number = static_cast<int>(kind);
+  return kind == tree_columns::following ? 0 : 1 << (number / 2 + number % 2);
+}
 /// Of a transposed product: places are those of slot 0, modulo 2^32.
 struct tree_piece {
   std::uint32_t value; ///< counted in values
