@@ -12,7 +12,7 @@ using work_words = array<std::uint32_t, space::device>;
 using work_sums = array<std::int64_t, space::device>;
 
 /// All entries, in the order of the list of leaves.
-struct listed_entries {
+struct listed_tree_entries {
   work_words row, col;
   work_words place; ///< of the value, counted in values
   work_words leaf;
@@ -61,8 +61,8 @@ find_leaf_columns(const device_context& ctx, const tree_arrays<const T, I, space
 }
 
 template <class T, class I>
-listed_entries list_tree_entries(const device_context& ctx,
-                                 const tree_arrays<const T, I, space::device>& a) {
+listed_tree_entries list_tree_entries(const device_context& ctx,
+                                      const tree_arrays<const T, I, space::device>& a) {
   const std::int64_t leaves = a.items.size();
   const auto before = sums_before(ctx, leaves, [a] __device__(std::int64_t k) {
     const std::uint64_t node = a.items.data()[k].node;
@@ -70,8 +70,8 @@ listed_entries list_tree_entries(const device_context& ctx,
                ? *reinterpret_cast<const std::int64_t*>(pool_of(a) + place_of(node))
                : count_of(node);
   });
-  listed_entries list{work_words(ctx, a.nnz), work_words(ctx, a.nnz), work_words(ctx, a.nnz),
-                      work_words(ctx, a.nnz)};
+  listed_tree_entries list{work_words(ctx, a.nnz), work_words(ctx, a.nnz), work_words(ctx, a.nnz),
+                           work_words(ctx, a.nnz)};
   for_each_leaf(ctx, leaves, "block_tree: entries",
                 [a, before = before.data(), to_row = list.row.data(), to_col = list.col.data(),
                  to_place = list.place.data(),
@@ -301,7 +301,7 @@ inline work_tiles count_tiles(const device_context& ctx, const work_order& w) {
 
 /// Lists of one direction.
 inline tree_work<space::device> make_direction(const device_context& ctx,
-                                               const listed_entries& list,
+                                               const listed_tree_entries& list,
                                                const array<leaf_columns, space::device>& leaves,
                                                std::int64_t line_count, bool transposed,
                                                std::int64_t value_bytes, int capacity) {
@@ -466,7 +466,7 @@ tree_work_view<space::device> tree_work_of(const device_context& ctx,
   const device_guard guard(ctx.device());
   return a.work->get(transposed, [&](const device_context& maker) {
     const auto leaves = find_leaf_columns<T, I>(maker, a);
-    const listed_entries list = list_tree_entries<T, I>(maker, a);
+    const listed_tree_entries list = list_tree_entries<T, I>(maker, a);
     auto work = make_direction(maker, list, leaves, transposed ? a.extent.col : a.extent.row,
                                transposed, sizeof(T), tree_tile_capacity(maker, a.nnz));
     maker.synchronize(); // other streams may be the next to read it
