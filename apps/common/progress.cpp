@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,7 +15,16 @@ namespace {
 std::atomic<bool> line_shown{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use it");
 
-constexpr double appears_after = 0.3; // seconds
+/// Seconds: LACUNA_PROGRESS_AFTER, else 0.3.
+std::chrono::duration<double> appears_after() {
+  constexpr double usual = 0.3, most = 1e6;
+  const char* const asked = std::getenv("LACUNA_PROGRESS_AFTER");
+  if (asked == nullptr) return std::chrono::duration<double>(usual);
+  char* end = nullptr;
+  const double seconds = std::strtod(asked, &end);
+  const bool is_number = end != asked && *end == '\0' && seconds >= 0;
+  return std::chrono::duration<double>(is_number ? std::min(seconds, most) : usual);
+}
 constexpr std::chrono::milliseconds redrawn_every{100};
 constexpr int bar_width = 24;
 
@@ -60,12 +70,13 @@ void progress_bar::relabel(const std::string& label) {
 }
 
 void progress_bar::draw_until_stopped() {
+  const auto stopped = [this] { return stop_; };
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, redrawn_every, [this] { return stop_; })) {
-    if (watch_.seconds() < appears_after) continue;
+  if (wake_.wait_for(lock, appears_after(), stopped)) return;
+  do {
     line_shown = true;
     write_to_terminal(fmt::format("\r{}\033[K", for_terminal(line())));
-  }
+  } while (!wake_.wait_for(lock, redrawn_every, stopped));
 }
 
 std::string progress_bar::line() const {

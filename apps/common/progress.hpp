@@ -13,8 +13,9 @@
 
 namespace lacuna::app {
 
-/// Appears after 0.3 s and is erased when the object dies; nothing at all unless `show`. It is
-/// drawn by a thread of its own, so that work which reports nothing still shows its time.
+/// Appears after 0.3 s, or as many as LACUNA_PROGRESS_AFTER in the environment says, and is erased
+/// when the object dies; nothing at all unless `show`. It is drawn by a thread of its own, so that
+/// work which reports nothing still shows its time.
 class progress_bar {
 public:
   enum class unit { bytes, entries, parts };

@@ -120,6 +120,8 @@ std::string page(const CLI::App& cli) {
       ".TP\n\\fBOMP_NUM_THREADS\\fR\nThreads on the CPU, unless \\fB\\-\\-threads\\fR says.\n"
       ".TP\n\\fBLACUNA_CONFIG\\fR\nFolder of what \\fBlacuna tune\\fR has stored; else "
       "XDG_CONFIG_HOME/lacuna, else ~/.config/lacuna.\n"
+      ".TP\n\\fBLACUNA_PROGRESS_AFTER\\fR\nSeconds of work after which progress is shown on a "
+      "terminal; else 0.3.\n"
       ".TP\n\\fBLACUNA_FORCE_FORMAT\\fR\nThe format that every plan takes: ";
   text += planned_formats_in_words() + ".\n";
   return text;

@@ -131,10 +131,11 @@ TEST_F(Cli, PlainTerminalsGetAscii) {
 TEST_F(Cli, ProgressOnPlainTerminals) {
   const std::vector<std::string> command = {"--threads",          "1",  "convert",
                                             "gen:poisson3d:n=70", "-o", "a.mtx.gz"};
-  const auto plain = run(command, {.environment = {"LC_ALL=C"}, .stderr_terminal = true});
+  const std::string at_once = "LACUNA_PROGRESS_AFTER=0";
+  const auto plain = run(command, {.environment = {"LC_ALL=C", at_once}, .stderr_terminal = true});
   EXPECT_TRUE(has(plain.err, "\rwriting a.mtx.gz #"));
   EXPECT_TRUE(is_ascii(plain.err)) << plain.err;
-  EXPECT_EQ(run(command, {.environment = {"TERM=dumb"}, .stderr_terminal = true}).err, "");
+  EXPECT_EQ(run(command, {.environment = {"TERM=dumb", at_once}, .stderr_terminal = true}).err, "");
 }
 #endif
 
