@@ -26,6 +26,11 @@ preconditioner_ptr<T, S> make_preconditioner(const context<S>& ctx, const std::s
   return nullptr;
 }
 
+/// m, if it is a hierarchy in float for a method in double; else null.
+template <class T, space S> const amg_mixed<S>* hierarchy_in_float(const preconditioner<T, S>* m) {
+  return dynamic_cast<const amg_mixed<S>*>(m);
+}
+
 /// IC(0) with the first of these shifts that leaves positive pivots; null if none does.
 template <class T, class I, class O, space S>
 preconditioner_ptr<T, S> make_shifted_ic0(const context<S>& ctx, csr_view<const T, I, O, S> a,
@@ -43,11 +48,15 @@ preconditioner_ptr<T, S> make_shifted_ic0(const context<S>& ctx, csr_view<const 
 /// Levels of a hierarchy, if it is one.
 template <class T, space S>
 void report_levels(const preconditioner<T, S>* m, solve_report& report) {
-  const auto* const hierarchy = dynamic_cast<const amg<T, S>*>(m);
-  if (hierarchy == nullptr) return;
-  for (const amg_level_report& level : hierarchy->report().levels)
+  const amg_report* found = nullptr;
+  if (const auto* const in_float = hierarchy_in_float(m))
+    found = &in_float->hierarchy().report();
+  else if (const auto* const hierarchy = dynamic_cast<const amg<T, S>*>(m))
+    found = &hierarchy->report();
+  if (found == nullptr) return;
+  for (const amg_level_report& level : found->levels)
     report.levels.push_back({level.rows, level.entries});
-  report.operator_complexity = hierarchy->report().operator_complexity;
+  report.operator_complexity = found->operator_complexity;
 }
 
 } // namespace lacuna::solving

@@ -40,12 +40,34 @@ std::optional<krylov_method> successor(krylov_method first, stop_reason why) {
   return std::nullopt;
 }
 
+/// A hierarchy in float: its cycles move half of the bytes and cost no iteration. Null if T is
+/// float, if A does not fit, or if residuals of b would leave float's range.
+template <class T, class I, class O, space S>
+preconditioner_ptr<T, S> make_in_float(const context<S>& ctx, csr_view<const T, I, O, S> a,
+                                       dense_view<const T, S> b) {
+  if constexpr (std::is_same_v<T, double>) {
+    constexpr double least = 1e-18, most = 1e18; // a residual is 1e-8 of b, an entry of it less
+    if (b.row_stride() != 1) return nullptr;
+    for (std::int64_t j = 0; j < b.shape().col; ++j) {
+      const double largest = norm_inf(ctx, solving::column_of(b, j));
+      if (largest != 0 && !(largest >= least && largest <= most)) return nullptr;
+    }
+    try {
+      return std::make_shared<amg_mixed<S>>(ctx, a);
+    } catch (const bad_input&) { // an entry is too large for float
+    }
+  }
+  return nullptr;
+}
+
 /// Where the choice was ours, a preconditioner that A has none of gives way to Jacobi's.
 template <class T, class I, class O, space S>
-preconditioner_ptr<T, S> make_or_give_way(const context<S>& ctx, csr_view<const T, I, O, S> a,
-                                          const solve_options<T, S>& options,
-                                          solver_choice& choice) {
+preconditioner_ptr<T, S>
+make_or_give_way(const context<S>& ctx, csr_view<const T, I, O, S> a, dense_view<const T, S> b,
+                 const solve_options<T, S>& options, solver_choice& choice) {
   try {
+    if (options.preconditioner == "auto" && choice.preconditioner == "amg")
+      if (auto hierarchy = make_in_float<T, I, O, S>(ctx, a, b)) return hierarchy;
     return solving::make_preconditioner<T, I, O, S>(ctx, choice.preconditioner, a);
   } catch (const bad_input& e) {
     if (options.preconditioner != "auto" || choice.preconditioner == "jacobi") throw;
@@ -88,7 +110,9 @@ public:
         choice_.preconditioner == "amg" ? with_hierarchy : std::max<std::int64_t>(1000, most_ / 10);
     const bool strengthens = ours && positive && patience < most_;
     once(choice_.method, strengthens ? patience : most_);
-    if (ours && needs_finite()) go_on_with("jacobi", "led to numbers that are not finite");
+    if (ours && broke_down() && solving::hierarchy_in_float(m_.get()))
+      go_on_with("amg", std::string("in float stopped, as ") + in_words(report_.reason), patience);
+    if (ours && needs_finite()) go_on_with("jacobi", "led to numbers that are not finite", most_);
     if (strengthens) strengthen();
     const auto next = successor(choice_.method, report_.reason);
     if (options_.method == "auto" && !report_.converged && next) {
@@ -143,11 +167,17 @@ private:
            std::isfinite(report_.history.front()) && choice_.preconditioner != "none" &&
            choice_.preconditioner != "jacobi";
   }
-  void go_on_with(const char* name, const char* why) {
+  /// For other reasons than that it takes too long.
+  [[nodiscard]] bool broke_down() const {
+    return needs_finite() || report_.reason == stop_reason::indefinite ||
+           report_.reason == stop_reason::breakdown_rho ||
+           report_.reason == stop_reason::breakdown_pivot;
+  }
+  void go_on_with(const char* name, const std::string& why, std::int64_t most) {
     choice_.reasons.push_back(choice_.preconditioner + " " + why + ", so " + name + " instead");
     choice_.preconditioner = name;
     m_ = solving::make_preconditioner<T, I, O, S>(ctx_, name, a_);
-    once(choice_.method, most_);
+    once(choice_.method, most);
   }
 
   /// More work would help, or another preconditioner: this one may be what is not definite.
@@ -252,7 +282,7 @@ solve_report solve_as_is(const context<S>& ctx, csr_view<const T, I, O, S> a,
   if (m)
     choice.reasons.back() = m->name() + " was given";
   else
-    m = make_or_give_way<T, I, O, S>(ctx, a, options, choice);
+    m = make_or_give_way<T, I, O, S>(ctx, a, b, options, choice);
 
   std::optional<planned_operator<T, I, O, S>> planned;
   std::optional<async_operator<T, I, O, S>> later;

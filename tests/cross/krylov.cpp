@@ -420,6 +420,34 @@ TEST(KrylovChoice, ClassicalMultigridTakesOverWhereCoefficientsJump) {
   EXPECT_EQ(r.preconditioner, "classical amg") << r.text();
   EXPECT_LT(r.iterations, 110);
 }
+TEST(KrylovChoice, HierarchiesAreInFloatWhereItsRangeSuffices) {
+  const host_context ctx({2});
+  auto a = gen::generate<double>(ctx, "poisson2d:n=100");
+  const auto n = a.shape().row;
+  const auto preconditioner_of = [&](double size) {
+    auto b = random_vector<double>(n, 3);
+    for (double& v : b) v *= size;
+    std::vector<double> x(b.size(), 0.0), r(b);
+    const auto report = solve(ctx, a, b, x, {.throws = false});
+    EXPECT_TRUE(report.converged) << report.text();
+    EXPECT_LT(report.iterations, 20);
+    EXPECT_FALSE(report.levels.empty());
+    EXPECT_GT(report.operator_complexity, 1);
+    multiply(ctx, scaled(-1.0, a), x, r, r);
+    EXPECT_LT(norm2(ctx, r), 2e-8 * norm2(ctx, b));
+    return report.preconditioner;
+  };
+  EXPECT_EQ(preconditioner_of(1), "amg in float");
+  EXPECT_EQ(preconditioner_of(1e-40), "amg") << "residuals would be 0 in float";
+  EXPECT_EQ(preconditioner_of(1e40), "amg");
+  for (double& v : a.values()) v *= 1e50;
+  EXPECT_EQ(preconditioner_of(1), "amg") << "entries would be infinite";
+  for (double& v : a.values()) v *= 1e-100;
+  EXPECT_EQ(preconditioner_of(1), "amg") << "the diagonal would be 0";
+  EXPECT_EQ(
+      solve(ctx, a, random_vector<double>(n, 3), {.preconditioner = "amg"}).report.preconditioner,
+      "amg");
+}
 TEST(KrylovChoice, TheLimitOfPrecisionIsNamed) {
   const auto r = solve_on_host(beam(4000), 1500);
   EXPECT_FALSE(r.converged);
