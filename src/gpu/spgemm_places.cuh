@@ -51,12 +51,12 @@ private:
   array<std::uint32_t, space::device> before_; // products of a row before each entry of A's
 };
 
-/// Places of the products of all rows but broad ones, as long as the rows' bins stay.
+/// Places of the products of all rows, as long as the rows' bins stay.
 template <class I, class O> class product_places {
 public:
   /// By the columns of C, whose rows begin at `rowptr`. Kept: 8 bytes per row, and one to four per
-  /// product, at most `limit` bytes together; none if that is not enough. Throws bad_input if C
-  /// lacks a column. Waits.
+  /// product, at most `limit` bytes together; none if that is not enough, or there are broad rows.
+  /// Throws bad_input if C lacks a column. Waits.
   product_places(const device_context& ctx, const spgemm_factors<I, O>& f,
                  const known_rows<I, O>& known, const spgemm_totals& totals,
                  const fill_bins<I>& rows, read_offsets rowptr, const I* colind,
@@ -67,8 +67,7 @@ public:
     return starts_.bytes() + places_.bytes() + heavy_.bytes();
   }
 
-  /// Values of C: those of broad rows as in fill_rows, which compares their columns. Waits; false
-  /// if C has other columns than it had.
+  /// Values of C. Waits; false if C has other columns than it had.
   template <class T>
   [[nodiscard]] bool
   refill(const device_context& ctx, const spgemm_factors<I, O>& f, const spgemm_values<T>& v,

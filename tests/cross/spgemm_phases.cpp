@@ -159,6 +159,37 @@ TYPED_TEST(SpGEMMPhases, RefillsAgainAndAgain) {
   expect(random_matrix(1, 300, 250, 7), random_matrix(300, 200'000, 300, 8));
 }
 
+TYPED_TEST(SpGEMMPhasesFew, WrongColumnsAreSeenAndForgotten) {
+  // Row 0 is heavy, and so broad that a device sorts its products.
+  const auto& ctx = TypeParam::context();
+  constexpr std::int64_t inner = 20'000, apart = 420;
+  triplets m{"a broad row and a short one", 2, inner, {}, {}, {}};
+  triplets n{"one entry a row", inner, inner * apart, {}, {}, {}};
+  for (std::int64_t k = 0; k < inner; ++k) {
+    m.add(0, k, 1);
+    n.add(k, k * apart, static_cast<double>(k % 7));
+  }
+  m.add(1, 3, 2);
+  const auto a = TypeParam::put_csr(m), b = TypeParam::put_csr(n);
+  const auto want = copy_to(host(), multiply(ctx, a, b));
+  for (const std::int64_t changed : {inner / 2, inner}) {
+    SCOPED_TRACE(changed);
+    const auto info = multiply_compute(ctx, a, b);
+    auto wrong = copy_to(host(), want);
+    wrong.colind()[changed] += 1;
+    auto wrong_there = copy_to(ctx, wrong);
+    EXPECT_THROW(multiply_refill(ctx, info, a, b, wrong_there), bad_input);
+    auto c = spoilt<TypeParam>(ctx, info);
+    multiply_fill(ctx, info, a, b, c);
+    for (int times = 0; times < 2; ++times) {
+      fill(ctx, -7, c.values());
+      multiply_refill(ctx, info, a, b, c);
+      EXPECT_TRUE(same_matrix(c, want));
+    }
+    EXPECT_THROW(multiply_refill(ctx, info, a, b, wrong_there), bad_input);
+  }
+}
+
 TYPED_TEST(SpGEMMPhasesFew, RowsOfOnePattern) {
   // Enough products for a device to make them together.
   const auto m = grouped_matrix(250, 251, 12, 3, 5), n = grouped_matrix(251, 300, 12, 3, 7);
