@@ -166,9 +166,6 @@ template <class T> bool in_packets(dense_view<T, space::device> v) {
          reinterpret_cast<std::uintptr_t>(v.data()) % 16 == 0;
 }
 
-/// Vectors of row tiles, at most: a grid has 65535 blocks along them, of 32 vectors or more.
-constexpr std::int64_t most_in_packets = std::int64_t{65535} * 32;
-
 /// X in rows of whole packets; nothing is written where *alike is not 0.
 template <class T>
 array<T, space::device> packed_rows(const device_context& ctx, dense_view<const T, space::device> x,
@@ -191,12 +188,21 @@ array<T, space::device> packed_rows(const device_context& ctx, dense_view<const 
   return result;
 }
 
-} // namespace
+/// Vectors at a time, whole packets of them: a grid has 65535 blocks along them, of 8 or more.
+constexpr std::int64_t most_vectors = std::int64_t{65535} * 8;
+
+/// Columns [first, first + count) of v; of no memory, v.
+template <class T>
+dense_view<T, space::device> slab(dense_view<T, space::device> v, std::int64_t first,
+                                  std::int64_t count) {
+  if (v.data() == nullptr) return v;
+  return {v.data() + first * v.col_stride(), {v.shape().row, count}, v.layout(), v.ld()};
+}
 
 template <class T, class I, class O>
-void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> a,
-                        dense_view<const T, space::device> x, T beta,
-                        dense_view<const T, space::device> z, dense_view<T, space::device> y) {
+void multiply_slab(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                   dense_view<const T, space::device> x, T beta,
+                   dense_view<const T, space::device> z, dense_view<T, space::device> y) {
   const std::int64_t vectors = y.shape().col;
   auto p = make_arguments(alpha, a, x.data(), beta, z.data(), y.data());
   p.vectors = vectors;
@@ -205,8 +211,7 @@ void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> 
   constexpr std::int64_t size = packet<T>::size, largest = std::numeric_limits<int>::max() - size;
   row_strides by_rows{
       0, in_packets(y), strides.z_row, strides.z_column, strides.y_row, strides.y_column};
-  const bool may_be_packed = vectors > 1 && vectors <= most_in_packets;
-  if (may_be_packed && in_packets(x) && x.row_stride() <= largest) {
+  if (vectors > 1 && in_packets(x) && x.row_stride() <= largest) {
     by_rows.x_row = static_cast<int>(x.row_stride());
     return multiply_row_tiles(ctx, p, by_rows);
   }
@@ -215,7 +220,7 @@ void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> 
   const bool by_columns =
       is_by_columns(x) && is_by_columns(y) && (beta == T{0} || is_by_columns(z));
   // The copy is read and written once, each of its rows as often as its column has entries.
-  if (may_be_packed && p.entries > 0 && p.entries >= 2 * x.shape().row) {
+  if (vectors > 1 && p.entries > 0 && p.entries >= 2 * x.shape().row) {
     by_rows.x_row = static_cast<int>((vectors + size - 1) / size * size);
     array<int, space::device> alike;
     columns_of_x<T> columns;
@@ -242,6 +247,20 @@ void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> 
   if (vectors <= 32) return multiply_walk<32, 1>(ctx, p, strides);
   if (vectors <= 64) return multiply_walk<32, 2>(ctx, p, strides);
   multiply_walk<32, 4>(ctx, p, strides);
+}
+
+} // namespace
+
+template <class T, class I, class O>
+void multiply_csr_dense(const device_context& ctx, T alpha, device_csr<T, I, O> a,
+                        dense_view<const T, space::device> x, T beta,
+                        dense_view<const T, space::device> z, dense_view<T, space::device> y) {
+  const std::int64_t vectors = y.shape().col;
+  for (std::int64_t first = 0; first < vectors; first += most_vectors) {
+    const std::int64_t count = std::min(most_vectors, vectors - first);
+    multiply_slab<T, I, O>(ctx, alpha, a, slab(x, first, count), beta, slab(z, first, count),
+                           slab(y, first, count));
+  }
 }
 
 #define LACUNA_INSTANTIATE(T, I, O)                                                                \
