@@ -187,13 +187,14 @@ multiply_to_segments(const device_context& ctx, T alpha, device_csr<T, I, O> a,
   return c;
 }
 
-/// C by diagonals; none if there are too many.
+/// C by diagonals; none if there are too many, or no memory for copies of A's values and all of
+/// B's. Not within a memory limit.
 template <class OC, class T, class I, class O>
 std::optional<csr<T, I, OC, space::device>>
 multiply_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f,
                       const spgemm::factor_sizes& sizes, const spgemm_values<T>& v,
-                      const spgemm_thresholds& thresholds, const spgemm_options& options,
-                      stage_clock& clock) {
+                      const spgemm_thresholds& thresholds, spgemm_report* report,
+                      stage_clock& clock) try {
   slice_product<I, O> slices(ctx, f, sizes, thresholds);
   clock.lap(&spgemm_report::analyse);
   if (!slices.pays()) return std::nullopt;
@@ -202,7 +203,6 @@ multiply_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f,
   clock.lap(&spgemm_report::count);
   if (!is_counted) return std::nullopt;
   require_fits<OC>(slices.entries());
-  require_within(options, "C takes ", result_bytes<T, I, OC>(f.rows, slices.entries()));
   csr<T, I, OC, space::device> c(ctx, {static_cast<I>(f.rows), static_cast<I>(f.columns)},
                                  static_cast<OC>(slices.entries()), {true, true});
   exclusive_sums(ctx, f.rows, slices.sizes(), c.rowptr().data());
@@ -210,11 +210,13 @@ multiply_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f,
   slices.fill(ctx, placed, v, std::as_const(c).rowptr().data(),
               fill_target<T, I>{c.colind().data(), c.values().data(), false}, nullptr);
   clock.lap(&spgemm_report::fill);
-  if (options.report != nullptr) {
-    options.report->entries = slices.entries();
-    options.report->slice_rows = f.rows;
+  if (report != nullptr) {
+    report->entries = slices.entries();
+    report->slice_rows = f.rows;
   }
   return c;
+} catch (const out_of_memory&) {
+  return std::nullopt;
 }
 
 template <class OC, class T, class I, class O>
@@ -229,15 +231,17 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   const spgemm_thresholds thresholds = thresholds_for(ctx, options.thresholds, a, b);
   const spgemm::factor_sizes sizes = sizes_of(a, ordered.view());
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
+  const bool may_copy = options.memory_limit == 0;
   // A report tells of products, which the analysis counts.
-  const bool looked = options.report == nullptr && looks_sliced(ctx, f, sizes, thresholds);
+  const bool looked =
+      may_copy && options.report == nullptr && looks_sliced(ctx, f, sizes, thresholds);
   if (looked)
-    if (auto c = multiply_by_diagonals<OC>(ctx, f, sizes, v, thresholds, options, clock))
+    if (auto c = multiply_by_diagonals<OC>(ctx, f, sizes, v, thresholds, nullptr, clock))
       return std::move(*c);
   spgemm_totals totals = analyse_rows(ctx, f, a.size(), thresholds, facts);
   clock.lap(&spgemm_report::analyse);
-  if (!looked && may_have_slices(thresholds, totals, f.rows)) {
-    auto c = multiply_by_diagonals<OC>(ctx, f, sizes, v, thresholds, options, clock);
+  if (may_copy && !looked && may_have_slices(thresholds, totals, f.rows)) {
+    auto c = multiply_by_diagonals<OC>(ctx, f, sizes, v, thresholds, options.report, clock);
     if (c && options.report != nullptr)
       options.report->products = static_cast<std::int64_t>(totals.products);
     if (c) return std::move(*c);
@@ -249,7 +253,7 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
     if (!twins.pay()) twins = {};
     clock.lap(&spgemm_report::count);
   }
-  if (!twins.pay() && options.memory_limit == 0 &&
+  if (!twins.pay() && may_copy &&
       spgemm::may_be_sorted(thresholds, f.rows, a.size(),
                             static_cast<std::int64_t>(totals.products)) &&
       totals.products * (sizeof(T) + sizeof(I)) <= ctx.properties().memory_bytes / 8) {
@@ -419,8 +423,8 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
     if (kept.slices) {
       kept.slices->fill(ctx, kept.slices->template place<T>(ctx, f, v), v, rowptr, target,
                         wrong.data());
-      int is_wrong = 0;
-      if (refill) read_back(ctx, &is_wrong, std::as_const(wrong).data(), 1);
+      int is_wrong = 0; // waits without a refill, too: what is kept may be another context's memory
+      read_back(ctx, &is_wrong, std::as_const(wrong).data(), 1);
       return is_wrong == 0;
     }
     if (kept.twins)
