@@ -1,5 +1,7 @@
 // Distinct columns of sampled rows, by linear counting (Whang et al. 1990): columns are hashed to
 // bits, and the share of those that stay 0 tells how many columns there were.
+#include <limits>
+
 #include "gpu/parts/load.cuh"
 #include "gpu/spgemm_sample.cuh"
 #include "gpu/spgemm_walk.cuh"
@@ -97,7 +99,7 @@ double sampled_compression(const device_context& ctx, const spgemm_factors<I, O>
   sample_sums found{};
   read_back(ctx, &found, std::as_const(sums).data(), 1);
   return found.entries == 0
-             ? 1
+             ? std::numeric_limits<double>::infinity() // nothing was seen: nothing is known
              : static_cast<double>(found.products) / static_cast<double>(found.entries);
 }
 
