@@ -253,8 +253,8 @@ add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
   };
   std::vector<inner_grid> grids; // of level 1, 2, …
   std::int64_t inner = 0;
-  // Empty rows of blocks cost as much as leaves; a launch has so many blocks.
-  const std::int64_t most = std::min<std::int64_t>(64 * room + 65536, 0x7fffffff);
+  // Empty rows of blocks cost as much as leaves; 2^27 places of inner nodes take 3 GB.
+  const std::int64_t most = std::min<std::int64_t>(64 * room + 65536, std::int64_t{1} << 27);
   for (int level = 1; level < levels; ++level) {
     const std::int64_t rows = blocks_of(extent.row, level), cols = blocks_of(extent.col, level);
     if (rows > most || cols > most || rows * cols > most) return nullptr;

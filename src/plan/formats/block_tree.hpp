@@ -45,9 +45,14 @@ struct block_tree_format : csr_ordered_format {
   static block_tree<T, I, O, S> make(const context<S>& ctx, csr_view<const T, I, O, S> a,
                                      const plan_options& o) {
     auto m = to_block_tree(ctx, a, {static_cast<int>(option(o, "block"))});
-    if constexpr (S == space::device) // so that a first product can be recorded
-      for (const bool transposed : {false, true})
-        detail::gpu::tree_work_of<T, I>(ctx, m.view().stored(), transposed);
+    if constexpr (S == space::device) { // so that a first product can be recorded
+      try {
+        for (const bool transposed : {false, true})
+          detail::gpu::tree_work_of<T, I>(ctx, m.view().stored(), transposed);
+      } catch (const unsupported& why) {
+        throw made_in_vain(why.what());
+      }
+    }
     return m;
   }
   /// Y = alpha A^T X + beta Z.
