@@ -139,9 +139,10 @@ void add_closure(CLI::App& cli, const options& o, action& chosen) {
   add_read_options(*command, s->read);
   command->footer(
       "An entry of A, whatever its value, is an edge from its row to its column; A is square.\n"
-      "R has an entry where a path of one or more edges leads; it may be dense. A round\n"
-      "multiplies what the last one found by A; there are as many as the longest of the\n"
-      "shortest paths has edges.\n\n"
+      "R has an entry where a path of one or more edges leads; it may be dense. Vertices that\n"
+      "reach each other are one vertex at first. A round multiplies what the last one found\n"
+      "by the edges between these; there are as many as the longest of the shortest paths\n"
+      "has edges, and up to two more.\n\n"
       "Examples:\n"
       "  lacuna closure gen:rmat:scale=10 --verify\n"
       "  lacuna closure calls.mtx --memory-limit 2G -o reached.mtx --json");

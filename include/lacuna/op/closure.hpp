@@ -5,10 +5,12 @@
 //   auto r = closure(ctx, a, {.reflexive = true});             of 0 or more
 //   auto fresh = new_entries(ctx, m, c);                       entries of c that m does not have
 //
-// An edge is an entry, whatever its value. Semi-naive: a round multiplies what the last one found
+// An edge is an entry, whatever its value. Vertices that reach each other, a strongly connected
+// component, are one vertex while R is made. Semi-naive: a round multiplies what the last one found
 // by A, and only what is new goes on, so that each pair of R meets each edge behind it once: as
-// many products in all as a search from every vertex has steps. Rounds: the longest of the shortest
-// paths, and one that finds nothing.
+// many products in all as a search from every component has steps. Rounds: the longest of the
+// shortest paths between components, one that finds nothing, and where components have several
+// vertices one that puts them in their place.
 #pragma once
 
 #include <functional>
@@ -21,7 +23,7 @@ namespace lacuna {
 struct closure_progress {
   std::int64_t rounds = 0;
   std::int64_t found = 0;   ///< entries that the round added
-  std::int64_t entries = 0; ///< of R by now
+  std::int64_t entries = 0; ///< of R by now, a component of several vertices counted as one
 };
 
 struct closure_options {
@@ -35,7 +37,8 @@ struct closure_options {
 
 /// R, sorted by nothing but its rows' segments: to_csr puts it in order. All values are 1. Throws
 /// size_mismatch if A is not square, out_of_memory (R may be dense: n^2 entries), unsupported if R
-/// does not fit A's offsets: cast A to 64-bit ones then. Device: waits once or twice a round.
+/// does not fit A's offsets: cast A to 64-bit ones then. Device: waits once or twice a round, and
+/// the host finds the components in a copy of A.
 template <class T, class I, class O, space S>
 LACUNA_EXPORT dynamic_csr<T, I, O, S> closure(const context<S>& ctx, const csr<T, I, O, S>& a,
                                               const closure_options& options = {});
