@@ -85,7 +85,7 @@ template <space S> host_context on_host(const context<S>& ctx) {
   if constexpr (S == space::host)
     return ctx;
   else
-    return {};
+    return host_context();
 }
 
 /// A graph with cycles as one whose vertices are its strongly connected components: vertices that
