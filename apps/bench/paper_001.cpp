@@ -197,7 +197,7 @@ void print_stages(const std::vector<stages>& timed, const std::string& values, b
              "{:>8} {:>7} {:>6}{}\n",
              device ? "; they wait for each other here; and rows by how they are filled" : "", "",
              "time", "analysis", "to bins", "count", "allocate", "to bins", "fill",
-             device ? "  merged, tables, heavy, twins, diagonals" : "");
+             device ? "  merged, tables, heavy, twins, diagonals, dense, one pass" : "");
   for (const auto& s : timed) {
     if (s.values != values) continue;
     const spgemm_report& f = s.report;
@@ -206,9 +206,10 @@ void print_stages(const std::vector<stages>& timed, const std::string& values, b
     app::print("  {:<22.22} {:>8} {:>8.1f} {:>7.1f} {:>6.1f} {:>8.1f} {:>7.1f} {:>6.1f}{}\n",
                s.matrix, human_seconds(whole), share(f.analyse), share(f.bin_for_count),
                share(f.count), share(f.allocate), share(f.bin_for_fill), share(f.fill),
-               device ? fmt::format("  {}, {}, {}, {}, {}", human_count(f.merged_rows),
+               device ? fmt::format("  {}, {}, {}, {}, {}, {}, {}", human_count(f.merged_rows),
                                     human_count(f.table_rows), human_count(f.heavy_rows),
-                                    human_count(f.twin_rows), human_count(f.slice_rows))
+                                    human_count(f.twin_rows), human_count(f.slice_rows),
+                                    human_count(f.dense_rows), human_count(f.one_pass_rows))
                       : "");
     out.push_back({{"matrix", s.matrix},
                    {"analyse_seconds", f.analyse},
@@ -221,7 +222,9 @@ void print_stages(const std::vector<stages>& timed, const std::string& values, b
                    {"table_rows", f.table_rows},
                    {"heavy_rows", f.heavy_rows},
                    {"twin_rows", f.twin_rows},
-                   {"slice_rows", f.slice_rows}});
+                   {"slice_rows", f.slice_rows},
+                   {"dense_rows", f.dense_rows},
+                   {"one_pass_rows", f.one_pass_rows}});
   }
   app::print(
       "  the paper: analysis below 10 %, both balancers about as much together, sorting up to "

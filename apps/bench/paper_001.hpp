@@ -66,13 +66,15 @@ template <class T> std::vector<contestant<T, space::device>> variants(const devi
   const auto add = [&](const std::string& name, auto change) {
     spgemm_thresholds t = machine_of(ctx).spgemm;
     t.sorted_products = std::numeric_limits<std::int64_t>::max();
+    t.one_pass_products = 0;
     change(t);
     result.push_back(
         spgemm_contestant<T, space::device>(name, role::lacuna_too, ctx, {.thresholds = t}));
   };
   const auto no_merging = [](spgemm_thresholds& t) {
     t.merged_products = t.merged_products_of_few = 0;
-    t.twin_products = t.slice_products = std::numeric_limits<std::int64_t>::max();
+    t.twin_products = t.slice_products = t.dense_products =
+        std::numeric_limits<std::int64_t>::max();
   };
   add(hash_tables, [&](spgemm_thresholds& t) {
     no_merging(t);

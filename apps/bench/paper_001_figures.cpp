@@ -116,6 +116,9 @@ void print_thresholds(const spgemm_thresholds& ours, const std::string& origin,
       {"twin_share", ours.twin_share, "… if a search serves so many products"},
       {"slice_products", ours.slice_products, "thousand products: few diagonals are multiplied"},
       {"slice_places", ours.slice_places, "… if they have so few places an entry"},
+      {"dense_products", ours.dense_products, "thousand products: none is missing, tiles serve"},
+      {"one_pass_products", ours.one_pass_products,
+       "thousand products at most: one pass, one wait"},
       {"sorted_products", ours.sorted_products, "thousand products: sorted if few coincide"}};
   app::print(
       "  ours, of a device ({}): no ratio; rows are always in classes, which few rows join\n",

@@ -1,7 +1,8 @@
 // C = alpha A B on the device: analysis, symbolic pass, numeric pass (Parger et al. 2020), or in
 // one pass by sorting (King et al. 2016). Workspace: 16 bytes per row of A; for heavy rows 64 MB at
 // most, for broad rows 40 bytes per product, of up to 2^25 products. That of sorting:
-// spgemm_expand.cuh; of rows of one pattern: spgemm_twins.cuh; of diagonals: spgemm_slices.cuh.
+// spgemm_expand.cuh; of rows of one pattern: spgemm_twins.cuh; of diagonals: spgemm_slices.cuh; of
+// matrices that lack no entry, none: spgemm_dense.cuh; of small products: spgemm_small.cuh.
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -14,10 +15,12 @@
 #include "core/kernel_offsets.hpp"
 #include "gpu/parts/any_of.cuh"
 #include "gpu/parts/scan.cuh"
+#include "gpu/spgemm_dense.cuh"
 #include "gpu/spgemm_expand.cuh"
 #include "gpu/spgemm_sample.cuh"
 #include "gpu/spgemm_places.cuh"
 #include "gpu/spgemm_slices.cuh"
+#include "gpu/spgemm_small.cuh"
 #include "gpu/spgemm_split.cuh"
 #include "gpu/spgemm_twins.cuh"
 #include "op/spgemm_segments.hpp"
@@ -55,6 +58,19 @@ private:
   csr<T, I, O, space::device> own_;
   device_csr<T, I, O> b_;
 };
+
+/// C, if A and B lack no entry and A's rows ascend. Waits where an order has to be looked at.
+template <class T, class I, class O>
+std::optional<dense_product> find_dense(const device_context& ctx, device_csr<T, I, O> a,
+                                        const spgemm::factor_sizes& sizes, std::int64_t columns,
+                                        const spgemm_thresholds& thresholds) {
+  if (!is_dense_product(thresholds, sizes, columns)) return std::nullopt;
+  if (!(a.order().sorted && a.order().unique) &&
+      any_of(ctx, sizes.a_rows, "multiply: order of A",
+             is_out_of_order<I, O>{a.rowptr().data(), a.colind().data()}))
+    return std::nullopt;
+  return dense_product{sizes.a_rows, sizes.b_rows, columns};
+}
 
 template <class T, class I, class O>
 spgemm_factors<I, O> factors_of(device_csr<T, I, O> a, device_csr<T, I, O> b) {
@@ -187,6 +203,27 @@ multiply_to_segments(const device_context& ctx, T alpha, device_csr<T, I, O> a,
   return c;
 }
 
+/// C of factors that lack no entry. Does not wait.
+template <class OC, class T, class I>
+csr<T, I, OC, space::device> multiply_dense(const device_context& ctx, const dense_product& p,
+                                            const spgemm_values<T>& v,
+                                            const spgemm_options& options, stage_clock& clock) {
+  require_fits<OC>(p.entries());
+  require_within(options, "C takes ", result_bytes<T, I, OC>(p.rows, p.entries()));
+  csr<T, I, OC, space::device> c(ctx, {static_cast<I>(p.rows), static_cast<I>(p.columns)},
+                                 static_cast<OC>(p.entries()), {true, true});
+  number_dense_rows(ctx, p, c.rowptr().data());
+  clock.lap(&spgemm_report::allocate);
+  fill_dense(ctx, p, v, fill_target<T, I>{c.colind().data(), c.values().data(), false}, nullptr);
+  clock.lap(&spgemm_report::fill);
+  if (options.report != nullptr) {
+    options.report->products = p.products();
+    options.report->entries = p.entries();
+    options.report->dense_rows = p.rows;
+  }
+  return c;
+}
+
 /// C by diagonals; none if there are too many, or no memory for copies of A's values and all of
 /// B's. Not within a memory limit.
 template <class OC, class T, class I, class O>
@@ -219,6 +256,40 @@ multiply_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f,
   return std::nullopt;
 }
 
+/// C in one pass; none if rows are too long or products many more than expected, or there is no
+/// memory for scratch. The analysis is made in any case. Waits once.
+template <class OC, class T, class I, class O>
+std::optional<csr<T, I, OC, space::device>>
+multiply_in_one_pass(const device_context& ctx, const spgemm_factors<I, O>& f,
+                     const spgemm::factor_sizes& sizes, const spgemm_values<T>& v,
+                     const spgemm_thresholds& thresholds, row_facts<I, O>& facts,
+                     spgemm_totals& totals, stage_clock& clock) try {
+  start_analysis(ctx, f, sizes.a_entries, thresholds, facts);
+  clock.lap(&spgemm_report::analyse);
+  array<OC, space::device> rowptr(ctx, f.rows + 1);
+  const small_product<T, I> made(ctx, f, v, sizes, facts, rowptr.data());
+  totals = end_analysis(ctx, sizes.a_entries, facts);
+  const auto entries = static_cast<std::int64_t>(totals.entries);
+  const bool is_made = made.is_made(totals);
+  totals.entries = 0;
+  clock.lap(&spgemm_report::fill);
+  if (!is_made) return std::nullopt;
+  require_fits<OC>(entries);
+  auto [colind, values] = made.take(ctx, entries);
+  clock.lap(&spgemm_report::allocate);
+  if (spgemm_report* const report = clock.report()) {
+    report->products = static_cast<std::int64_t>(totals.products);
+    report->entries = entries;
+    report->one_pass_rows = f.rows;
+  }
+  return csr<T, I, OC, space::device>({static_cast<I>(f.rows), static_cast<I>(f.columns)},
+                                      std::move(rowptr), std::move(colind), std::move(values),
+                                      {true, true});
+} catch (const out_of_memory&) {
+  totals = analyse_rows(ctx, f, sizes.a_entries, thresholds, facts);
+  return std::nullopt;
+}
+
 template <class OC, class T, class I, class O>
 csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T alpha,
                                                  device_csr<T, I, O> a, device_csr<T, I, O> b,
@@ -231,6 +302,8 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   const spgemm_thresholds thresholds = thresholds_for(ctx, options.thresholds, a, b);
   const spgemm::factor_sizes sizes = sizes_of(a, ordered.view());
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
+  if (const auto dense = find_dense(ctx, a, sizes, f.columns, thresholds))
+    return multiply_dense<OC, T, I>(ctx, *dense, v, options, clock);
   const bool may_copy = options.memory_limit == 0;
   // A report tells of products, which the analysis counts.
   const bool looked =
@@ -238,8 +311,14 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   if (looked)
     if (auto c = multiply_by_diagonals<OC>(ctx, f, sizes, v, thresholds, nullptr, clock))
       return std::move(*c);
-  spgemm_totals totals = analyse_rows(ctx, f, a.size(), thresholds, facts);
-  clock.lap(&spgemm_report::analyse);
+  spgemm_totals totals{};
+  if (may_copy && small_product<T, I>::may_be(thresholds, sizes, f.columns)) {
+    if (auto c = multiply_in_one_pass<OC>(ctx, f, sizes, v, thresholds, facts, totals, clock))
+      return std::move(*c);
+  } else {
+    totals = analyse_rows(ctx, f, a.size(), thresholds, facts);
+    clock.lap(&spgemm_report::analyse);
+  }
   if (may_copy && !looked && may_have_slices(thresholds, totals, f.rows)) {
     auto c = multiply_by_diagonals<OC>(ctx, f, sizes, v, thresholds, options.report, clock);
     if (c && options.report != nullptr)
@@ -304,9 +383,10 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
 template <class I, class O> struct kept_rows final : detail::kept_analysis {
   row_facts<I, O> facts; // its a_rowptr is not used: A may be elsewhere by then
   spgemm_totals totals{};
-  std::optional<fill_bins<I>> bins; // none: C has no rows, or groups, or goes by diagonals
+  std::optional<fill_bins<I>> bins; // none: C has no rows, or one of the next three
   std::optional<twin_groups<I, O>> twins;
   std::optional<slice_product<I, O>> slices;
+  std::optional<dense_product> dense;
 
   [[nodiscard]] std::size_t bytes() const override {
     const std::lock_guard<std::mutex> guard(lock_);
@@ -362,9 +442,17 @@ std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<
   row_facts<I, O>& facts = keeping->facts;
   stage_clock untimed(ctx, nullptr);
   const spgemm_thresholds thresholds = thresholds_for<T, I, O>(ctx, nullptr, a, b);
+  const spgemm::factor_sizes sizes = sizes_of(a, ordered.view());
+  if (const auto dense = find_dense(ctx, a, sizes, f.columns, thresholds)) {
+    require_fits<OC>(dense->entries());
+    number_dense_rows(ctx, *dense, rowptr.data());
+    keeping->dense = dense;
+    kept = std::move(keeping);
+    return dense->entries();
+  }
   const spgemm_totals analysed = analyse_rows(ctx, f, a.size(), thresholds, facts);
   if (may_have_slices(thresholds, analysed, f.rows) &&
-      count_by_diagonals(ctx, f, sizes_of(a, ordered.view()), rowptr, *keeping)) {
+      count_by_diagonals(ctx, f, sizes, rowptr, *keeping)) {
     ctx.synchronize();
     const std::int64_t all = keeping->slices->entries();
     kept = std::move(keeping);
@@ -403,7 +491,7 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
           device_csr<T, I, O> a, device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c,
           bool pattern, bool refill) {
   const auto& kept = static_cast<const kept_rows<I, O>&>(analysis);
-  if (!kept.bins && !kept.twins && !kept.slices) return;
+  if (!kept.bins && !kept.twins && !kept.slices && !kept.dense) return;
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
   known_rows<I, O> known = kept.facts.view();
@@ -420,9 +508,12 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
                             static_cast<std::int64_t>(kept.totals.entries), target);
     array<int, space::device> wrong(ctx, 1);
     check(cudaMemsetAsync(wrong.data(), 0, wrong.bytes(), ctx.stream()), "multiply_fill");
-    if (kept.slices) {
-      kept.slices->fill(ctx, kept.slices->template place<T>(ctx, f, v), v, rowptr, target,
-                        wrong.data());
+    if (kept.slices || kept.dense) {
+      if (kept.dense)
+        fill_dense(ctx, *kept.dense, v, target, wrong.data());
+      else
+        kept.slices->fill(ctx, kept.slices->template place<T>(ctx, f, v), v, rowptr, target,
+                          wrong.data());
       int is_wrong = 0; // waits without a refill, too: what is kept may be another context's memory
       read_back(ctx, &is_wrong, std::as_const(wrong).data(), 1);
       return is_wrong == 0;

@@ -91,6 +91,7 @@ struct spgemm_counters {
   unsigned long long binned_to_count[spgemm::count_classes + 1];
   unsigned long long binned_to_fill[spgemm::count_classes + 1];
   unsigned long_rows, pieces; // of A, which the analysis cuts
+  unsigned small_tiles;       // of C that blocks have taken: spgemm_small.cuh
   int wrong;                  // a row has another number of entries than was counted
 };
 /// What the analysis says of each row, owned.
@@ -130,11 +131,28 @@ private:
   std::chrono::steady_clock::time_point then_;
 };
 
-/// Products, spans and totals; waits for the totals.
+/// Products, spans and totals, queued.
+template <class I, class O>
+void start_analysis(const device_context& ctx, const spgemm_factors<I, O>& f,
+                    std::int64_t a_entries, const spgemm_thresholds& thresholds,
+                    row_facts<I, O>& facts);
+/// Waits for the totals of a started analysis.
+template <class I, class O>
+spgemm_totals end_analysis(const device_context& ctx, std::int64_t a_entries,
+                           const row_facts<I, O>& facts) {
+  spgemm_totals totals{};
+  read_back(ctx, &totals, &facts.counters.data()->analysed, 1);
+  totals.a_entries = static_cast<unsigned long long>(a_entries);
+  return totals;
+}
+/// Both.
 template <class I, class O>
 spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
                            std::int64_t a_entries, const spgemm_thresholds& thresholds,
-                           row_facts<I, O>& facts);
+                           row_facts<I, O>& facts) {
+  start_analysis(ctx, f, a_entries, thresholds, facts);
+  return end_analysis(ctx, a_entries, facts);
+}
 
 /// C's rows counted into counts[0 .. rows), and the totals of their fill classes; waits for those.
 template <class I, class O>

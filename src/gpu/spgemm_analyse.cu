@@ -255,9 +255,9 @@ __global__ void __launch_bounds__(piece_threads)
 } // namespace
 
 template <class I, class O>
-spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>& f,
-                           std::int64_t a_entries, const spgemm_thresholds& thresholds,
-                           row_facts<I, O>& facts) {
+void start_analysis(const device_context& ctx, const spgemm_factors<I, O>& f,
+                    std::int64_t a_entries, const spgemm_thresholds& thresholds,
+                    row_facts<I, O>& facts) {
   facts.a_rowptr = f.a_rowptr;
   facts.thresholds = thresholds;
   facts.products = array<std::uint32_t, space::device>(ctx, f.rows);
@@ -266,37 +266,29 @@ spgemm_totals analyse_rows(const device_context& ctx, const spgemm_factors<I, O>
   facts.counters = array<spgemm_counters, space::device>(ctx, 1);
   spgemm_counters* const counters = facts.counters.data();
   check(cudaMemsetAsync(counters, 0, sizeof(spgemm_counters), ctx.stream()), "analyse_rows");
-  if (f.rows > 0) {
-    // Two entries of A per lane.
-    int lanes = 1;
-    while (lanes < 32 && 2 * lanes * f.rows < a_entries) lanes *= 2;
-    const std::int64_t most_long = a_entries / most_entries_of_lanes;
-    array<long_row<I>, space::device> rows(ctx, most_long);
-    array<factor_piece, space::device> pieces(ctx, most_long + a_entries / piece_entries);
-    const long_rows<I> aside{rows.data(), pieces.data()};
-    analyse_kernel<<<resident_blocks(ctx, f.rows * lanes, 8), block_threads, 0, ctx.stream()>>>(
-        f, thresholds, lanes, facts.products.data(), facts.first.data(), facts.last.data(),
-        counters, aside);
-    check_launch("analyse_kernel");
-    if (!pieces.empty()) {
-      const auto blocks = static_cast<unsigned>(
-          std::min<std::int64_t>(pieces.size(), 4 * ctx.properties().multiprocessors));
-      analyse_pieces_kernel<<<blocks, piece_threads, 0, ctx.stream()>>>(
-          f, thresholds, facts.products.data(), facts.first.data(), facts.last.data(), counters,
-          aside);
-      check_launch("analyse_pieces_kernel");
-    }
-  }
-  spgemm_totals totals{};
-  read_back(ctx, &totals, &counters->analysed, 1);
-  totals.a_entries = static_cast<unsigned long long>(a_entries);
-  return totals;
+  if (f.rows == 0) return;
+  // Two entries of A per lane.
+  int lanes = 1;
+  while (lanes < 32 && 2 * lanes * f.rows < a_entries) lanes *= 2;
+  const std::int64_t most_long = a_entries / most_entries_of_lanes;
+  array<long_row<I>, space::device> rows(ctx, most_long);
+  array<factor_piece, space::device> pieces(ctx, most_long + a_entries / piece_entries);
+  const long_rows<I> aside{rows.data(), pieces.data()};
+  analyse_kernel<<<resident_blocks(ctx, f.rows * lanes, 8), block_threads, 0, ctx.stream()>>>(
+      f, thresholds, lanes, facts.products.data(), facts.first.data(), facts.last.data(), counters,
+      aside);
+  check_launch("analyse_kernel");
+  if (pieces.empty()) return;
+  const auto blocks = static_cast<unsigned>(
+      std::min<std::int64_t>(pieces.size(), 4 * ctx.properties().multiprocessors));
+  analyse_pieces_kernel<<<blocks, piece_threads, 0, ctx.stream()>>>(
+      f, thresholds, facts.products.data(), facts.first.data(), facts.last.data(), counters, aside);
+  check_launch("analyse_pieces_kernel");
 }
 
 #define LACUNA_INSTANTIATE(I, O)                                                                   \
-  template spgemm_totals analyse_rows<I, O>(const device_context&, const spgemm_factors<I, O>&,    \
-                                            std::int64_t, const spgemm_thresholds&,                \
-                                            row_facts<I, O>&);
+  template void start_analysis<I, O>(const device_context&, const spgemm_factors<I, O>&,           \
+                                     std::int64_t, const spgemm_thresholds&, row_facts<I, O>&);
 LACUNA_FOR_EACH_KERNEL_INDEX(LACUNA_INSTANTIATE)
 
 } // namespace lacuna::detail::gpu

@@ -66,6 +66,8 @@ const std::vector<named_number>& all_numbers() {
                                      LACUNA_THRESHOLD(twin_share),
                                      LACUNA_THRESHOLD(slice_products),
                                      LACUNA_THRESHOLD(slice_places),
+                                     LACUNA_THRESHOLD(dense_products),
+                                     LACUNA_THRESHOLD(one_pass_products),
                                      LACUNA_THRESHOLD(sorted_products)};
     numbers.insert(numbers.end(), std::begin(products), std::end(products));
     return numbers;

@@ -31,7 +31,8 @@ const std::vector<threshold>& searched() {
       {&spgemm_thresholds::twin_products, {50, 200, 1000, 4000, 16000}},
       {&spgemm_thresholds::twin_share, {2, 3, 4, 6}},
       {&spgemm_thresholds::slice_products, {100, 300, 1000, 4000, 16000}},
-      {&spgemm_thresholds::slice_places, {1, 2, 3, 4}}};
+      {&spgemm_thresholds::slice_places, {1, 2, 3, 4}},
+      {&spgemm_thresholds::one_pass_products, {0, 1000, 3000, 6000, 12000}}};
   return all;
 }
 

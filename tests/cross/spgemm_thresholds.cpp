@@ -20,6 +20,7 @@ std::vector<forced> ways(space where) {
   const auto with = [](auto... set) {
     spgemm_thresholds t;
     t.sorted_products = std::int64_t{1} << 60;
+    t.one_pass_products = 0;
     (set(t), ...);
     return t;
   };
@@ -27,6 +28,7 @@ std::vector<forced> ways(space where) {
   const auto tables = [](t& s) { s.merged_products = s.merged_products_of_few = 0; };
   const auto heavy = [](t& s) { s.light_products = 0; };
   const auto twins = [](t& s) { s.twin_products = s.twin_share = 0; };
+  const auto dense = [](t& s) { s.dense_products = 0; };
   const auto slices = [](t& s) {
     s.slice_products = 0;
     s.slice_places = 1000;
@@ -47,6 +49,8 @@ std::vector<forced> ways(space where) {
            with(tables, heavy, [](t& s) { s.tile_length = s.flat_length = 1'000'000; })},
           {"twins", with(twins)},
           {"slices", with(slices)},
+          {"dense", with(dense)},
+          {"one pass", with([](t& s) { s.one_pass_products = 1000; })},
           {"sorted", with([](t& s) { s.sorted_products = 0; })}};
 }
 
@@ -85,6 +89,7 @@ TYPED_TEST(SpGEMMThresholds, RowsOfOnePatternHaveTheSameBits) {
   spgemm_thresholds apart, together;
   apart.twin_products = std::int64_t{1} << 60;
   together.twin_products = 0;
+  together.one_pass_products = 0;
   // Groups of one size, of many, longer than what is made together; rows of C of every class.
   for (const auto& [most, per_row] :
        {std::pair{1, 20}, {3, 8}, {6, 5}, {14, 2}, {3, 60}, {6, 60}}) {
@@ -111,7 +116,7 @@ TYPED_TEST(SpGEMMThresholdsFew, FactorsThatShareArrays) {
   using O = typename TypeParam::offset;
   const auto& ctx = TypeParam::context();
   spgemm_thresholds together;
-  together.twin_products = together.twin_share = 0;
+  together.twin_products = together.twin_share = together.one_pass_products = 0;
   const triplets m = grouped_matrix(60, 60, 5, 3, 5);
   const auto there = TypeParam::host_csr(m);
   const auto b = TypeParam::put_csr(m);
@@ -151,7 +156,7 @@ TYPED_TEST(SpGEMMThresholdsFew, ReportsAddUp) {
     EXPECT_GT(report.seconds(), 0);
     if (TypeParam::memory_space == space::device && method == spgemm_method::adaptive) {
       EXPECT_EQ(report.merged_rows + report.table_rows + report.heavy_rows + report.twin_rows +
-                    report.slice_rows,
+                    report.slice_rows + report.dense_rows + report.one_pass_rows,
                 a.shape().row);
     }
   }

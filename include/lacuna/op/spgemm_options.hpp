@@ -41,6 +41,13 @@ struct spgemm_thresholds {
   /// multiplied by diagonals, if those have at most `slice_places` places an entry. Reasoned.
   std::int64_t slice_products = 1000;
   std::int64_t slice_places = 2;
+  /// From so many thousand products on, matrices that lack no entry are multiplied as dense ones.
+  /// Reasoned: a tile of C is a search less for each product.
+  std::int64_t dense_products = 50;
+  /// Up to so many thousand expected products are made in one pass, with one wait: what they cost
+  /// is waiting, not work. 0, none, until `lacuna tune` or a caller says otherwise: it has not been
+  /// measured.
+  std::int64_t one_pass_products = 0;
   /// From so many thousand products on, the second method makes it where a sample of rows has few
   /// products that coincide: `spgemm_method::expand_sort`. H200.
   std::int64_t sorted_products = 48'000;
@@ -51,8 +58,8 @@ struct spgemm_thresholds {
 
 enum class spgemm_method {
   adaptive,   ///< spECK: an accumulator for each class of rows, counted first and then filled. A
-              ///< device also goes by groups of rows, by diagonals and, where few of many products
-              ///< coincide, by sorting; the bits are the same
+              ///< device also goes by groups of rows, by diagonals, by tiles of dense matrices and,
+              ///< where few of many products coincide, by sorting; the bits are the same
   expand_sort ///< King 2016: each row's products are expanded, sorted and summed in one pass, in
               ///< A's order. B's rows may have any order; duplicates in them are products of their
               ///< own, which a device's adaptive method adds up first.
@@ -73,8 +80,10 @@ struct spgemm_report {
   double fill = 0; ///< the numeric pass, sorting included
   std::int64_t products = 0, entries = 0;
   /// Rows that were filled by threads, from tables, by column ranges, together with neighbours of
-  /// the same pattern, and by diagonals (0 on a host).
-  std::int64_t merged_rows = 0, table_rows = 0, heavy_rows = 0, twin_rows = 0, slice_rows = 0;
+  /// the same pattern, by diagonals, as dense ones, and in the one pass of small products (0 on a
+  /// host).
+  std::int64_t merged_rows = 0, table_rows = 0, heavy_rows = 0, twin_rows = 0, slice_rows = 0,
+               dense_rows = 0, one_pass_rows = 0;
   [[nodiscard]] double seconds() const {
     return analyse + bin_for_count + count + allocate + bin_for_fill + fill;
   }

@@ -14,6 +14,14 @@ __device__ inline std::uint32_t load_relaxed(const std::uint32_t* p) {
 __device__ inline void store_relaxed(std::uint32_t* p, std::uint32_t v) {
   asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
 }
+__device__ inline unsigned long long load_relaxed(const unsigned long long* p) {
+  unsigned long long v;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+  return v;
+}
+__device__ inline void store_relaxed(unsigned long long* p, unsigned long long v) {
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(p), "l"(v) : "memory");
+}
 /// What the writer wrote before the word is seen by who has read it.
 __device__ inline std::uint32_t load_acquire(const std::uint32_t* p) {
   std::uint32_t v;
@@ -30,9 +38,8 @@ __device__ inline float load_if_there(const float* p) {
   return __uint_as_float(load_relaxed(reinterpret_cast<const std::uint32_t*>(p)));
 }
 __device__ inline double load_if_there(const double* p) {
-  unsigned long long v;
-  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
-  return __longlong_as_double(static_cast<long long>(v));
+  const auto bits = load_relaxed(reinterpret_cast<const unsigned long long*>(p));
+  return __longlong_as_double(static_cast<long long>(bits));
 }
 __device__ inline bool is_there(float v) { return __float_as_uint(v) != 0xffffffffu; }
 __device__ inline bool is_there(double v) { return __double_as_longlong(v) != -1ll; }
@@ -44,7 +51,7 @@ __device__ inline void publish(double* p, double v) {
   const unsigned long long bits = is_there(v)
                                       ? static_cast<unsigned long long>(__double_as_longlong(v))
                                       : 0x7fffffffffffffffull;
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(p), "l"(bits) : "memory");
+  store_relaxed(reinterpret_cast<unsigned long long*>(p), bits);
 }
 
 /// Numbers of work items, in order, one to each warp that asks: who holds a number may wait for
