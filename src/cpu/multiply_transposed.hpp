@@ -75,7 +75,9 @@ std::vector<column_window> make_windows(const host_context& ctx, const Rows& a) 
 }
 
 /// Gives each window a range of y, the columns from the middle of its first row to the middle of
-/// the next window's, if most rows of a sample lie in them; else all of y to the first window.
+/// the next window's, if most rows of a sample lie in them, and those that do not are neighbours,
+/// as a band's are: where rows leave at random, as a circuit's do, nothing predicts which one will,
+/// and asking takes longer than sums beside y. Else all of y to the first window.
 template <class Rows> void share_y(const Rows& a, std::vector<column_window>& windows) {
   windows.front().in_y = windows.front().room;
   if (!a.sorted || windows.size() == 1) return;
@@ -90,20 +92,26 @@ template <class Rows> void share_y(const Rows& a, std::vector<column_window>& wi
                        });
     begins[i] = std::max(begins[i - 1], middle);
   }
-  constexpr int sampled = 32; // rows of a window
-  std::int64_t inside = 0, seen = 0;
-  for (std::size_t i = 0; i < windows.size(); ++i)
+  constexpr int sampled = 32;     // rows of a window
+  constexpr int most_changes = 4; // of a window: two at each end
+  std::int64_t inside = 0, seen = 0, changes = 0;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    bool was_inside = true;
     for (int k = 0; k < sampled; ++k) {
       const column_window& w = windows[i];
       if (w.first_row == w.last_row) continue;
       const std::int64_t row = w.first_row + (w.last_row - w.first_row) * k / sampled;
       a.for_each_segment(row, row + 1, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
         if (begin == end) return;
+        const bool is_inside = a.colind[begin] >= begins[i] && a.colind[end - 1] < begins[i + 1];
         ++seen;
-        inside += a.colind[begin] >= begins[i] && a.colind[end - 1] < begins[i + 1];
+        inside += is_inside ? 1 : 0;
+        changes += is_inside != was_inside ? 1 : 0;
+        was_inside = is_inside;
       });
     }
-  if (4 * inside < 3 * seen) return;
+  }
+  if (4 * inside < 3 * seen || changes > most_changes * std::ssize(windows)) return;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const column_range& room = windows[i].room;
     const std::int64_t first = std::clamp(begins[i], room.first, room.last);
