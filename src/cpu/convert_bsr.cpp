@@ -147,7 +147,7 @@ bsr_blocks<I, O, space::host> find_blocks(const host_context& ctx, csr_view<cons
     const std::int64_t entries = a.rowptr()[last] - a.rowptr()[i * b];
     const bool full = a.order().unique && entries == (rowptr[i + 1] - rowptr[i]) * b * b;
     std::fill(masks.begin() + rowptr[i], masks.begin() + rowptr[i + 1],
-              full ? all_of(block) : std::uint64_t{0});
+              full ? all_of(static_cast<int>(b)) : std::uint64_t{0});
     if (full) return;
     for (std::int64_t row = i * b; row < last; ++row) {
       std::int64_t k = rowptr[i]; // of sorted rows the next block is the same one or near
