@@ -221,13 +221,6 @@ struct sum_needs {
 
 } // namespace
 
-/// Whether all leaves lie in one row and one column of blocks.
-template <class T, class I>
-bool has_lowest_leaves(const tree_arrays<const T, I, space::device>& a) {
-  const std::int64_t d = std::int64_t{1} << a.bits;
-  return a.row_sums.widest <= d && a.column_sums.widest <= d;
-}
-
 template <class T, class I>
 std::shared_ptr<tree_content<T, I, space::device>>
 add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,

@@ -10,6 +10,13 @@ namespace lacuna::detail::gpu {
 /// Of both operands, pieces of cut ones counted: twice as many fit numbers of 32 bits.
 constexpr std::int64_t most_sum_leaves = 0x3fffffff;
 
+/// Whether all leaves lie in one row and one column of blocks.
+template <class T, class I>
+bool has_lowest_leaves(const tree_arrays<const T, I, space::device>& a) {
+  const std::int64_t d = std::int64_t{1} << a.bits;
+  return a.row_sums.widest <= d && a.column_sums.widest <= d;
+}
+
 /// A block that A or B has, or both. Rows and columns of blocks count from 0; a, b: the leaves'
 /// numbers, -1 if there is none. A pair of none is room that was not needed.
 template <class I> struct leaf_pair {

@@ -138,6 +138,14 @@ TEST(FaultBlockTree, FailsCleanlyOnADevice) {
     multiply_both(ctx, t, x, y, x, z);
   });
   survives("sum", 60, [&](device_tree& t) { (void)add(ctx, t, transposed(t)); });
+  const auto band = copy_to(ctx, gen::generate("banded:n=300,half_bandwidth=9"));
+  const device_tree u = to_block_tree(ctx, band, {64});
+  EXPECT_TRUE((detail::gpu::multiply_trees<double, index_t>(
+      ctx, detail::tree_operand_of(u), detail::tree_operand_of(u), tree_product_method::adaptive)));
+  for (const auto by :
+       {tree_product_method::blocks, tree_product_method::adaptive, tree_product_method::rows})
+    survives("product of trees", 60,
+             [&](device_tree&) { (void)multiply(ctx, u, scaled(2, transposed(u)), by); });
   survives("new values, shared", 5, [&](device_tree& t) {
     device_tree copy = t;
     update_values(ctx, copy, a);

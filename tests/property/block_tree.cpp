@@ -73,7 +73,7 @@ TEST(BlockTreeLaws, HoldForRandomMatrices) {
   }
 }
 
-/// A device makes the host's bytes, and multiplies as they say.
+/// A device makes the host's bytes, and multiplies as they say, with vectors and with trees.
 TEST(BlockTreeLaws, HoldOnADevice) {
   if (!cuda_engine::present()) GTEST_SKIP() << "no CUDA device";
   const with_values exact(value_kind::integers);
@@ -104,6 +104,17 @@ TEST(BlockTreeLaws, HoldOnADevice) {
     multiply(ctx, transposed(t), y_put, back_put);
     EXPECT_TRUE(same(host_vector(y_put), y));
     EXPECT_TRUE(same(host_vector(back_put), back)) << "A^T (A x)";
+    const matrix b = random_clusters(host, rows, cols, random);
+    const auto u = to_block_tree(ctx, copy_to(ctx, b), {d});
+    const auto by = tree_product_method::blocks;
+    const auto across = multiply(ctx, transposed(t), scaled(3, u), by);
+    check(ctx, across);
+    EXPECT_TRUE(same_matrix(to_csr(ctx, across), multiply(host, scaled(3, transposed(a)), b)));
+    if (rows < 1000) {
+      const auto square = multiply(ctx, t, transposed(t), by);
+      check(ctx, square);
+      EXPECT_TRUE(same_matrix(to_csr(ctx, square), multiply(host, a, transposed(a))));
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // Operations on block trees, each plain or transposed, scaled or not; results are trees. On a
-// device products of trees, and sums of those with many flat leaves, are those of csr matrices,
-// made trees again; for_each_stripe is the host's.
+// device sums and products of trees with many flat leaves are those of csr matrices, made trees
+// again, as are products of leaves that have few; for_each_stripe is the host's.
 //
 //   auto c = add(ctx, a, scaled(2, transposed(b)));    C = A + 2 B^T
 //   auto c = add(ctx, a, transposed(a));               A + A^T, without a transposed copy
@@ -22,7 +22,8 @@ namespace lacuna {
 
 /// How the product of two trees is made. Each gives the same bits.
 enum class tree_product_method {
-  adaptive, ///< by blocks where the operands have rows with like columns, by rows elsewhere
+  adaptive, ///< by blocks where leaves that meet have many products (and on a host the operands
+            ///< rows with like columns), by rows elsewhere
   blocks,   ///< leaves that meet are multiplied into a dense block for each leaf of the result
   rows      ///< as csr matrices, and made a tree again
 };
@@ -95,6 +96,14 @@ template <class T, class I>
 LACUNA_GPU_EXPORT std::shared_ptr<tree_content<T, I, space::device>>
 add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
           const tree_operand<T, I, space::device>& b);
+/// Null by rows, where a tree has flat leaves that are not cut, no entries or blocks of 16, where C
+/// has none or should have flat ones; adaptive, where leaves that meet have few products, or memory
+/// does not suffice. Waits five times, once for each level of C between lowest and highest, and
+/// once for each tree with flat leaves.
+template <class T, class I>
+LACUNA_GPU_EXPORT std::shared_ptr<tree_content<T, I, space::device>>
+multiply_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
+               const tree_operand<T, I, space::device>& b, tree_product_method method);
 /// As the host's. Waits; sorts the batch by places.
 template <class T, class I>
 LACUNA_GPU_EXPORT void
@@ -193,11 +202,15 @@ auto multiply(const host_context& ctx, const A& a, const B& b,
       detail::cpu::multiply_trees<T, I>(ctx, left, right, method));
 }
 
-/// On a device by rows, whatever method is asked for; it waits.
+/// On a device by blocks as on the host, where both trees have leaves of the lowest level alone and
+/// blocks of 32 or more, or some flat leaves as `add` cuts them, and C should have no flat leaf; by
+/// rows elsewhere, whatever method is asked for. It waits. Scratch, by blocks: values and columns
+/// of both operands once more, d (4 + d / 8) bytes for each leaf of theirs and block of C, some 60
+/// for each pair of leaves that meet; by rows: both operands and C as csr, and what makes the tree.
 template <class A, class B>
   requires(detail::is_tree<A>&& detail::is_tree<B>)
 auto multiply(const device_context& ctx, const A& a, const B& b,
-              tree_product_method = tree_product_method::adaptive) {
+              tree_product_method method = tree_product_method::adaptive) {
   using V = std::remove_cvref_t<decltype(detail::operand(a).a)>;
   using W = std::remove_cvref_t<decltype(detail::operand(b).a)>;
   static_assert(std::is_same_v<V, W>, "lacuna: trees differ in the types of values or indices");
@@ -209,6 +222,8 @@ auto multiply(const device_context& ctx, const A& a, const B& b,
   const auto right = detail::tree_operand_of(b);
   detail::require_same_size("multiply", "columns of A", left.cols(), "rows of B", right.rows());
   detail::require_same_blocks("multiply", left.a.bits, right.a.bits);
+  if (auto product = detail::gpu::multiply_trees<T, I>(ctx, left, right, method))
+    return block_tree<T, I, O, space::device>(std::move(product));
   const auto x = detail::rows_of_tree<T, I, O>(ctx, left);
   const auto y = detail::rows_of_tree<T, I, O>(ctx, right);
   return to_block_tree(ctx, multiply(ctx, scaled(left.alpha * right.alpha, x), y),
