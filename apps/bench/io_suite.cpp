@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "bench/matrices.hpp"
+#include "bench/page.hpp"
 #include "bench/peers/scipy.hpp"
 #include "common/clock.hpp"
 #include "common/print.hpp"
@@ -208,11 +208,7 @@ bool run_io(const settings& s) {
                                      {"disk_write", figures(m.disk_write, m.file_bytes)}});
     }
   }
-  if (!s.json.empty()) {
-    std::ofstream file(s.json);
-    file << document.dump(2) << '\n';
-    if (!file.flush()) throw failed("cannot write " + s.json);
-  }
+  keep_figures(s, document);
   return right;
 }
 

@@ -88,6 +88,7 @@ void add_options(CLI::App& cli, settings& s) {
       ->option_text("N,...");
   cli.add_option("--seed", s.seed, "of the vectors; default: 1")->option_text("S");
   cli.add_option("--json", s.json, "keep all figures in FILE")->option_text("FILE");
+  cli.add_option("--html", s.html, "the same as a page with tables and bars")->option_text("FILE");
   cli.add_option("--endings", s.endings,
                  "io: formats; default: .mtx,.mtx.gz,.mtx.zst,.npz,.mat,.bsp.h5")
       ->delimiter(',')

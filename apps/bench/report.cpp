@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
-#include <fstream>
 
 #include "bench/matrices.hpp"
 #include "bench/matrix_report.hpp"
 #include "bench/memory_peak.hpp"
+#include "bench/page.hpp"
 #include "bench/published.hpp"
 #include "bench/summary.hpp"
 #include "common/print.hpp"
@@ -277,11 +277,7 @@ bool report::finish() {
   app::print("Peak memory: Lacuna's arrays {} on the host, {} on the device; process {}\n",
              human_bytes(static_cast<double>(host)), human_bytes(static_cast<double>(device)),
              human_bytes(static_cast<double>(resident)));
-  if (!settings_.json.empty()) {
-    std::ofstream file(settings_.json);
-    file << json_.dump(2) << '\n';
-    if (!file.flush()) throw bad_input("cannot write " + settings_.json);
-  }
+  keep_figures(settings_, json_);
   return all_right_;
 }
 

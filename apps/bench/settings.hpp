@@ -28,7 +28,7 @@ struct settings {
   std::vector<std::int64_t> columns = {8, 32};
   std::vector<std::int64_t> batches; ///< update: entries of a batch; empty: the engine's default
   std::vector<layout> layouts = {layout::row_major};
-  std::string json; ///< file; empty: none
+  std::string json, html; ///< files; empty: none
   std::string mkl;  ///< where MKL is; empty: search
   std::vector<std::string> endings = {".mtx", ".mtx.gz", ".mtx.zst",
                                       ".npz", ".mat",    ".bsp.h5"}; ///< io

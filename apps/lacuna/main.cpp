@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   add_closure(cli, o, chosen);
   add_reorder(cli, o, chosen);
   add_solve(cli, o, chosen);
+  add_report(cli, o, chosen);
   add_tune(cli, o, chosen);
   add_demo(cli, o, chosen);
   add_completion(cli, chosen);

@@ -40,6 +40,7 @@ void add_closure(CLI::App& cli, const options& o, action& chosen);
 void add_convert(CLI::App& cli, const options& o, action& chosen);
 void add_reorder(CLI::App& cli, const options& o, action& chosen);
 void add_solve(CLI::App& cli, const options& o, action& chosen);
+void add_report(CLI::App& cli, const options& o, action& chosen);
 void add_tune(CLI::App& cli, const options& o, action& chosen);
 void add_demo(CLI::App& cli, const options& o, action& chosen);
 /// These describe `cli` itself, as it is when they run.

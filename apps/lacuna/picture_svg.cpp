@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <iterator>
 
+#include "common/html.hpp"
 #include "common/print.hpp"
 #include "lacuna/picture_font.hpp"
 #include <lacuna/core/printable.hpp>
@@ -13,18 +14,6 @@ namespace lacuna::app {
 namespace {
 
 constexpr int levels = 16; // of ink: one path each
-
-/// For XML.
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) switch (c) {
-    case '&': result += "&amp;"; break;
-    case '<': result += "&lt;"; break;
-    case '>': result += "&gt;"; break;
-    default: result += c;
-    }
-  return result;
-}
 
 /// Lines through the middle of cells of one level. Moves are relative to the end of the line
 /// before.
@@ -74,7 +63,7 @@ std::string text_of(const picture& p, const std::string& name) {
   std::string svg = fmt::format(
       "<text x=\"{0}\" y=\"{1}\" font-size=\"{2}\" font-weight=\"600\" fill=\"{3}\">{4}</text>\n"
       "<text x=\"{0}\" y=\"{5}\" font-size=\"{6}\" fill=\"{7}\">{8}</text>\n",
-      l.pad, l.pad + line, 11 * u, hex(dark_text), escaped(shortened(name, l.letters())),
+      l.pad, l.pad + line, 11 * u, hex(dark_text), for_xml(shortened(name, l.letters())),
       l.pad + 2 * line + 4 * u, 9 * u, hex(light_text), p.caption());
   svg += fmt::format("<g font-size=\"{}\" fill=\"{}\" stroke=\"none\">\n", 8 * u, hex(light_text));
   std::string marks;
@@ -113,7 +102,7 @@ std::string as_svg(const picture& p) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
       "{1}\" font-family=\"Helvetica, Arial, sans-serif\">\n"
       "<title>{2}</title>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
-      l.width, l.height, escaped(name));
+      l.width, l.height, for_xml(name));
   if (const auto boxes = p.leaf_boxes(); !boxes.empty()) {
     svg += fmt::format("<path class=\"leaves\" fill=\"none\" stroke=\"{}\" d=\"", hex(frame_line));
     for (const pixel_box& b : boxes)

@@ -6,8 +6,7 @@
 #include "common/options.hpp"
 #include "common/text.hpp"
 #include "lacuna/command.hpp"
-#include "plan/choose.hpp"
-#include <lacuna/plan/plan.hpp>
+#include "lacuna/full_decision.hpp"
 
 namespace lacuna::app {
 namespace {
@@ -52,11 +51,7 @@ plan_made make_plan(const context<S>& ctx, const csr<T, I, O>& a, const plan_hin
   const auto op = plan(ctx, matrix, hints);
   plan_made made{a.shape().row,  a.shape().col, a.size(), op.decision(), op.kernel(), {}, 0,
                  machine_of(ctx)};
-  // plan() looks at no more than it must; here all is to be told.
-  auto [heeded, by_environment] = with_environment(hints);
-  if (hints.multiplies == 0) heeded.format.clear();
-  made.decision = choose_plan(find_features(ctx, matrix), {sizeof(T), sizeof(I), sizeof(O)},
-                              made.machine, heeded, by_environment);
+  made.decision = decide_in_full(ctx, matrix, hints, made.machine);
   if (op.transposed_decision() != nullptr) made.transposed = *op.transposed_decision();
   made.bytes = static_cast<double>(op.bytes());
   if (op.format() == "csr") made.bytes += static_cast<double>(a.bytes());

@@ -9,7 +9,7 @@ namespace {
 
 const std::vector<std::string> commands = {
     "info",    "spy",     "plan",  "spmv", "multiply", "update",     "add", "transpose", "convert",
-    "reorder", "closure", "solve", "tune", "demo",     "completion", "man", "help"};
+    "reorder", "closure", "solve", "tune", "demo",     "completion", "man", "help",      "report"};
 
 TEST_F(Cli, AloneItShowsShortHelp) {
   const auto r = run({});
