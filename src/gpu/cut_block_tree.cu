@@ -2,6 +2,7 @@
 // of entries in memory of their own. A warp cuts a leaf: it counts what each block holds, and deals
 // the entries out in their order. Then all leaves are listed by rows of blocks and by columns.
 #include "gpu/add_block_tree.cuh"
+#include "gpu/parts/allow_shared.cuh"
 #include "gpu/parts/scan.cuh"
 #include "op/block_tree_levels.hpp"
 
@@ -127,10 +128,7 @@ bool cut_flat_leaves(const device_context& ctx, const tree_arrays<const T, I, sp
   check(cudaMemsetAsync(cut.pieces.data(), 0, cut.pieces.bytes(), ctx.stream()), "add: memset");
   if (census.leaves > 0) {
     const int bytes = 4 << (2 * a.bits); // two numbers of 16 bits for each block
-    if (bytes > 48 * 1024)
-      check(cudaFuncSetAttribute(cut_leaves_kernel<T, I>,
-                                 cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-            "cudaFuncSetAttribute");
+    allow_shared(cut_leaves_kernel<T, I>, static_cast<std::size_t>(bytes));
     cut_leaves_kernel<T, I><<<static_cast<unsigned>(census.leaves), 32,
                               static_cast<std::size_t>(bytes), ctx.stream()>>>(
         a, flats.data(), cut.pieces.data(), reinterpret_cast<unsigned char*>(cut.pool.data()));

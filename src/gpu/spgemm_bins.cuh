@@ -3,11 +3,10 @@
 #pragma once
 
 #include <bit>
-#include <map>
-#include <mutex>
 
 #include <cuda/std/limits>
 
+#include "gpu/parts/allow_shared.cuh"
 #include "gpu/spgemm.cuh"
 
 namespace lacuna::detail::gpu {
@@ -200,23 +199,6 @@ template <class F> void with_merged(unsigned long long longest, const F& f) {
   if (longest <= 5) return f(std::integral_constant<int, 5>{});
   if (longest <= 7) return f(std::integral_constant<int, 7>{});
   f(std::integral_constant<int, 10>{});
-}
-
-/// Lets a kernel have more than 48 KB of shared memory. The limit is the kernel's on its device,
-/// not a launch's, so it only grows: another thread may be about to launch with more.
-template <class Kernel> void allow_shared(Kernel* kernel, std::size_t bytes) {
-  static std::mutex lock;
-  static std::map<std::pair<int, const void*>, std::size_t> allowed; // by device and kernel
-  if (bytes <= 48 * 1024) return;
-  int device = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  const std::lock_guard<std::mutex> guard(lock);
-  std::size_t& most = allowed[{device, reinterpret_cast<const void*>(kernel)}];
-  if (bytes <= most) return;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        "cudaFuncSetAttribute");
-  most = bytes;
 }
 
 /// Lanes per row and threads per block for tables of `slots`: 256 threads, fewer where their tables

@@ -12,6 +12,7 @@
 
 #include "gpu/block_tree_places.cuh"
 #include "gpu/block_tree_writer.cuh"
+#include "gpu/parts/allow_shared.cuh"
 #include "gpu/spgemm.cuh"
 #include "gpu/spgemm_block_tree.cuh"
 
@@ -250,10 +251,7 @@ void launch_leaf_products(const device_context& ctx, const leaf_products<T>& p,
                           unsigned char* pool) {
   const int warps = product_warps(p.bits, lanes), rows = warps * (32 / lanes);
   const int bytes = rows * sums_stride(p.bits, lanes) * static_cast<int>(sizeof(T));
-  if (bytes > 48 * 1024)
-    check(cudaFuncSetAttribute(multiply_leaves_kernel<T, lanes>,
-                               cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-          "cudaFuncSetAttribute");
+  allow_shared(multiply_leaves_kernel<T, lanes>, static_cast<std::size_t>(bytes));
   const std::int64_t blocks = p.count * ((1 << p.bits) / rows);
   multiply_leaves_kernel<T, lanes>
       <<<static_cast<unsigned>(blocks), static_cast<unsigned>(32 * warps),
