@@ -73,7 +73,7 @@ TEST_F(Report, IsRefusedBeforeTheWork) {
         {"report", "gen:dense", "-o", "-", "--json"},
         {"report", "gen:dense", "-o", "a.html", "--repeat", "0"}})
     EXPECT_EQ(run(bad).code, 2);
-  EXPECT_EQ(run({"report", "gen:dense", "-o", "no/such/folder/a.html"}).code, 3);
+  EXPECT_EQ(run({"report", "gen:dense", "-o", "no/such/folder/a.html"}).code, 1);
   EXPECT_EQ(run({"report", "no-such-file.mtx", "-o", "a.html"}).code, 3);
   EXPECT_TRUE(files().empty());
 }
