@@ -18,18 +18,10 @@ constexpr std::int64_t share_rows = 1024;
 /// Columns of X that are multiplied in one pass over A.
 constexpr std::int64_t block_columns = 64;
 
-/// Whether the kernels of one column serve, which take x without gaps.
-template <class T, class I, class O> bool is_one_column(const row_arguments<T, I, O>& p) {
-  return p.x_column == 0;
-}
 /// Sums of a segment: as the kernels of whole rows form them.
 template <class T, class I, class O>
 void sum_segment(const row_kernels<T, I, O>& kernels, const row_arguments<T, I, O>& p,
                  std::int64_t begin, std::int64_t end, T* sums) {
-  if (is_one_column(p)) {
-    sums[0] = kernels.piece(p, begin, end);
-    return;
-  }
   T more[block_columns];
   kernels.dense_piece(p, begin, std::min(begin + piece_entries, end), sums);
   for (std::int64_t k = begin + piece_entries; k < end; k += piece_entries) {
@@ -47,16 +39,14 @@ bool is_followed(const dynamic_csr_view<const T, I, O>& a, std::int64_t row) {
 /// CSR's, which most are until the matrix has been rewritten; then further segments are added. A
 /// row's sum does not depend on its neighbours.
 template <class T, class I, class O>
-void multiply_rows(const row_arguments<T, I, O>& p, const dynamic_csr_view<const T, I, O>& a,
-                   std::int64_t first, std::int64_t last) {
+void multiply_dense_rows(const row_arguments<T, I, O>& p, const dynamic_csr_view<const T, I, O>& a,
+                         std::int64_t first, std::int64_t last) {
   const auto& kernels = best_row_kernels<T, I, O>();
-  const bool one = is_one_column(p);
-  const bool runs = !one || (p.y_row == 1 && (p.beta == T{0} || p.z_row == 1));
   T sums[block_columns], more[block_columns];
   for (std::int64_t row = first; row < last; ++row) {
     std::int64_t end = row;
-    while (runs && end < last && is_followed(a, end)) ++end;
-    if (end > row) (one ? kernels.rows : kernels.dense_rows)(p, row, end);
+    while (end < last && is_followed(a, end)) ++end;
+    if (end > row) kernels.dense_rows(p, row, end);
     if (end == last) break;
     row = end;
     if (a.segment_count(row) == 0)
@@ -83,8 +73,14 @@ void multiply_rows(const host_context& ctx, const row_arguments<T, I, O>& p,
                    const dynamic_csr_view<const T, I, O>& a) {
   const std::int64_t rows = a.extent.row;
   const auto shares = static_cast<int>((rows + share_rows - 1) / share_rows);
+  const bool one = p.x_column == 0;
+  const segment_table<O> table{a.begin, a.end, a.counts, a.pitch, a.used};
   for_each_dynamic(part_count(ctx, rows + a.nnz, entry_grain), shares, [&](int share) {
-    multiply_rows(p, a, share * share_rows, std::min(rows, (share + 1) * share_rows));
+    const std::int64_t first = share * share_rows, last = std::min(rows, first + share_rows);
+    if (one)
+      best_row_kernels<T, I, O>().segmented_rows(p, table, first, last);
+    else
+      multiply_dense_rows(p, a, first, last);
   });
 }
 template <class T, class I, class O>

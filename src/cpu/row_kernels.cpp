@@ -163,6 +163,105 @@ void rows(const row_arguments<T, I, O>& p, std::int64_t first, std::int64_t last
     for_each_row([=](std::int64_t row, T sum) HWY_ATTR { y[row] = alpha * sum + beta * z[row]; });
 }
 
+/// Entries of a row's second segment up to which no branch asks for their number, which no
+/// processor could foresee.
+template <class T> HWY_INLINE std::int64_t short_segment() {
+  return static_cast<std::int64_t>(hn::Lanes(row_tag<T>()));
+}
+
+/// The sum of `count` entries, short_segment at most; there are places for so many, which hold
+/// anything.
+template <class T, class I>
+HWY_INLINE T sum_short(const T* values, const I* columns, std::int64_t count, const T* x) {
+  const row_tag<T> d;
+  const hn::CappedTag<I, 32 / sizeof(T)> di;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(di));
+  HWY_ALIGN I own[hn::MaxLanes(d)];
+  for (std::int64_t k = 0; k < short_segment<T>(); k += lanes) {
+    const auto left = static_cast<std::size_t>(std::clamp<std::int64_t>(count - k, 0, lanes));
+    hn::Store(hn::IfThenElseZero(hn::FirstN(di, left), hn::LoadU(di, columns + k)), di, own + k);
+  }
+  const auto mask = hn::FirstN(d, static_cast<std::size_t>(count));
+  const auto product = hn::Mul(hn::LoadU(d, values), pick(d, x, own));
+  return hn::GetLane(hn::SumOfLanes(d, hn::IfThenElseZero(mask, product)));
+}
+
+/// Rows of a block that have several segments, whose second ones are asked for.
+template <class T, class I, class O> struct block_list {
+  static constexpr std::int64_t rows = 64;
+  std::int64_t row[rows], size = 0;
+
+  HWY_INLINE void fill(const row_arguments<T, I, O>& p, const segment_table<O>& t,
+                       std::int64_t first, std::int64_t last) {
+    size = 0;
+    for (; first < last; ++first) {
+      row[size] = first;
+      size += t.counts[first] > 1 ? 1 : 0;
+    }
+    const O* const begin = t.begin + t.pitch;
+    const std::int64_t end = short_segment<T>() - 1;
+    for (std::int64_t i = 0; i < size; ++i) {
+      const I* const columns = p.colind + begin[row[i]];
+      const T* const values = p.values + begin[row[i]];
+      __builtin_prefetch(columns);
+      __builtin_prefetch(columns + end);
+      __builtin_prefetch(values);
+      __builtin_prefetch(values + end);
+    }
+  }
+};
+
+/// First segments by blocks of rows, then what else these rows have; that of the next block is
+/// asked for before.
+template <class T, class I, class O>
+void segmented_rows(const row_arguments<T, I, O>& p, const segment_table<O>& t, std::int64_t first,
+                    std::int64_t last) {
+  const auto for_each_row = [&](auto store) HWY_ATTR {
+    const O *const begin = t.begin, *const end = t.end;
+    const std::uint8_t* const counts = t.counts;
+    const I* const colind = p.colind;
+    const T *const values = p.values, *const x = p.x;
+    T* const y = p.y;
+    const T alpha = p.alpha;
+    const std::int64_t pitch = t.pitch, y_row = p.y_row;
+    const std::int64_t most = short_segment<T>(), whole = t.places - most;
+    block_list<T, I, O> lists[2];
+    const auto block_end = [last](std::int64_t row) {
+      return std::min(row + block_list<T, I, O>::rows, last);
+    };
+    lists[0].fill(p, t, first, block_end(first));
+    for (std::int64_t row = first, b = 0; row < last; ++b) {
+      const std::int64_t next = block_end(row);
+      lists[(b + 1) % 2].fill(p, t, next, block_end(next));
+      for (; row < next; ++row) {
+        const O from = begin[row], length = end[row] - from; // of rows without segments anything
+        store(row, sum_entries(values + from, colind + from, counts[row] > 0 ? length : 0, x));
+      }
+      const block_list<T, I, O>& list = lists[b % 2];
+      for (std::int64_t i = 0; i < list.size; ++i) {
+        const std::int64_t r = list.row[i], from = begin[pitch + r], length = end[pitch + r] - from;
+        T sum = length <= most && from <= whole
+                    ? sum_short(values + from, colind + from, length, x)
+                    : sum_entries(values + from, colind + from, length, x);
+        for (int s = 2; s < counts[r]; ++s) {
+          const std::int64_t k = begin[s * pitch + r];
+          sum += sum_entries(values + k, colind + k, end[s * pitch + r] - k, x);
+        }
+        y[r * y_row] += alpha * sum;
+      }
+    }
+  };
+  T* const y = p.y;
+  const T* const z = p.z;
+  const T alpha = p.alpha, beta = p.beta;
+  const std::int64_t y_row = p.y_row, z_row = p.z_row;
+  if (beta == T{0})
+    for_each_row([=](std::int64_t row, T sum) HWY_ATTR { y[row * y_row] = alpha * sum; });
+  else
+    for_each_row([=](std::int64_t row, T sum)
+                     HWY_ATTR { y[row * y_row] = alpha * sum + beta * z[row * z_row]; });
+}
+
 /// What sums of several columns are made of, whatever the type of the offsets.
 template <class T, class I> struct dense_factors {
   const I* colind;
@@ -401,8 +500,8 @@ void dense_rows(const row_arguments<T, I, O>& p, std::int64_t first, std::int64_
 kernel_table make_table() {
   kernel_table table;
 #define LACUNA_FILL(T, I, O)                                                                       \
-  std::get<row_kernels<T, I, O>>(table) = {rows<T, I, O>, piece<T, I, O>, dense_rows<T, I, O>,     \
-                                           dense_piece<T, I, O>};
+  std::get<row_kernels<T, I, O>>(table) = {rows<T, I, O>, piece<T, I, O>, segmented_rows<T, I, O>, \
+                                           dense_rows<T, I, O>, dense_piece<T, I, O>};
   LACUNA_FOR_EACH_TYPE(LACUNA_FILL)
   return table;
 }

@@ -23,6 +23,15 @@ template <class T, class I, class O> struct row_arguments {
   bool streams = false; ///< several columns: Y is written past the caches where it can be
 };
 
+/// The table of a dynamic CSR: planes of begins and of ends, of which rows that have fewer segments
+/// hold anything.
+template <class O> struct segment_table {
+  const O *begin, *end;
+  const std::uint8_t* counts;
+  std::int64_t pitch;
+  std::int64_t places; ///< of the pool, which hold entries or anything
+};
+
 /// Rows longer than this are summed piece by piece, pieces in order. Threads may share a row only
 /// between pieces, so the bits of the result do not depend on how many threads there are.
 inline constexpr std::int64_t piece_entries = 1 << 14;
@@ -32,6 +41,9 @@ template <class T, class I, class O> struct row_kernels {
   void (*rows)(const row_arguments<T, I, O>&, std::int64_t first, std::int64_t last);
   /// Sum of a x over entries [first, last), at most piece_entries of them, one column.
   T (*piece)(const row_arguments<T, I, O>&, std::int64_t first, std::int64_t last);
+  /// Rows [first, last) of segments, one column; x without gaps.
+  void (*segmented_rows)(const row_arguments<T, I, O>&, const segment_table<O>&, std::int64_t first,
+                         std::int64_t last);
   /// The same for several columns, X row-major (x_column is 1, or there is one column); a piece's
   /// sums are written to sums[0 .. columns).
   void (*dense_rows)(const row_arguments<T, I, O>&, std::int64_t first, std::int64_t last);

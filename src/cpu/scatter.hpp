@@ -14,15 +14,16 @@ void inclusive_scan(const host_context& ctx, O* p, std::int64_t size, array<std:
   const int parts = static_cast<int>(sums.size());
   for_each_part(ctx, parts, 1, [&](int part, int) {
     if (part + 1 == parts) return; // nobody needs the last sum
+    const std::int64_t end = part_begin(size, part + 1, parts);
     std::int64_t sum = 0;
-    for (std::int64_t i = part_begin(size, part, parts); i < part_begin(size, part + 1, parts); ++i)
-      sum += p[i + 1];
+    for (std::int64_t i = part_begin(size, part, parts); i < end; ++i) sum += p[i + 1];
     sums[part] = sum;
   });
   for_each_part(ctx, parts, 1, [&](int part, int) {
     std::int64_t sum = p[0];
     for (int before = 0; before < part; ++before) sum += sums[before];
-    for (std::int64_t i = part_begin(size, part, parts); i < part_begin(size, part + 1, parts); ++i)
+    const std::int64_t end = part_begin(size, part + 1, parts);
+    for (std::int64_t i = part_begin(size, part, parts); i < end; ++i)
       p[i + 1] = static_cast<O>(sum += p[i + 1]);
   });
 }

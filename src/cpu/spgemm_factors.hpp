@@ -21,7 +21,7 @@ template <class T, class I, class O> struct spgemm_factors {
   const O* b_rowptr;
   const I* b_col;
   const T* b_value;
-  std::int64_t rows, cols, a_entries;
+  std::int64_t rows, cols, a_entries, b_entries;
   bool b_sorted, b_unique;
   const I* b_low = nullptr; ///< first and last column of B's rows, where they are not sorted
   const I* b_high = nullptr;
@@ -30,7 +30,7 @@ template <class T, class I, class O> struct spgemm_factors {
       : alpha(scale), a_rowptr(a.rowptr().data()), a_col(a.colind().data()),
         a_value(a.values().data()), b_rowptr(b.rowptr().data()), b_col(b.colind().data()),
         b_value(b.values().data()), rows(a.shape().row), cols(b.shape().col), a_entries(a.size()),
-        b_sorted(b.order().sorted), b_unique(b.order().unique) {}
+        b_entries(b.size()), b_sorted(b.order().sorted), b_unique(b.order().unique) {}
 
   [[nodiscard]] std::int64_t products(std::int64_t row) const {
     std::int64_t sum = 0;

@@ -22,7 +22,7 @@ public:
       return false;
     }
     const std::int64_t first = f.a_rowptr[i], next = f.a_rowptr[i + 1];
-    if (i + 1 >= last || next - first < 2 || f.a_rowptr[i + 2] - next != next - first) return false;
+    if (i + 1 >= last || next - first < 3 || f.a_rowptr[i + 2] - next != next - first) return false;
     for (std::int64_t k = first, l = next; k < next; ++k, ++l)
       if (f.a_col[l] - f.a_col[k] != 1) return false;
     return true;

@@ -1,5 +1,7 @@
-// One row of C = alpha A B at a time. The row's products, and the columns that they
+// Rows of C = alpha A B, mostly one at a time. A row's products, and the columns that they
 // span, choose the accumulator:
+//   few    several rows at a time are put in order by comparing each product with all of its row
+//          (spgemm_few.cpp)
 //   copy   A's row has one entry: B's row, scaled
 //   dense  a window of sums over the span, with one byte per column that was met
 //   tree   the same where few were met: one bit per column, in words that a second level marks
@@ -19,6 +21,7 @@
 #include <lacuna/core/array.hpp>
 #include <lacuna/format/csr.hpp>
 
+#include "cpu/spgemm_few.hpp"
 #include "cpu/spgemm_kernels.hpp"
 #include "cpu/spgemm_recipe.hpp"
 #include "cpu/spgemm_worker.hpp"
@@ -70,13 +73,14 @@ private:
       return;
     }
     recipe_.forget();
+    std::int64_t plain = M == spgemm_output::count ? u.last : u.first; // none before looks repeated
     for (std::int64_t i = u.first; i < u.last;) {
       if constexpr (M != spgemm_output::count) {
         if (recipe_.template repeat<M>(f, i, out)) {
           ++i;
           continue;
         }
-        if (recipe_.promises(f, i, u.last)) {
+        if (i >= plain && recipe_.promises(f, i, u.last)) {
           const std::int64_t before = out.entries();
           i += row<M, false>(f, i, 1, {}, out);
           const row_span s = span_of<false>(f, i - 1, {});
@@ -86,7 +90,15 @@ private:
           continue;
         }
       }
-      i += row<M, false>(f, i, like_rows(f, i, u.last), {}, out);
+      std::int64_t made = 0;
+      if (light_rows_ > 1) {
+        if (i >= plain) {
+          const std::int64_t most = std::min<std::int64_t>(u.last, i + few_rows<T, I>::most_rows);
+          for (plain = i + 1; plain < most && !recipe_.promises(f, plain, u.last);) ++plain;
+        }
+        made = few<M>(f, i, plain, out);
+      }
+      i += made > 0 ? made : row<M, false>(f, i, like_rows(f, i, u.last), {}, out);
     }
   }
 
@@ -158,10 +170,7 @@ private:
       for (int r = 0; r < same; ++r) (void)out(i + r, 0);
       return same;
     }
-    if (s.products <= few_products) {
-      few<M, cut>(f, i, range, out);
-      return 1;
-    }
+    light_rows_ = s.products <= few_kernels_.most ? light_rows_ + 1 : 0;
     const std::int64_t base = s.low & ~std::int64_t{63};
     const std::int64_t words = (s.high - base) / 64 + 1;
     const bool fits = s.high - s.low < sizes_.window;
@@ -193,37 +202,19 @@ private:
     }
   }
 
-  /// Each product is put in its place among those before it.
-  template <spgemm_output M, bool cut>
-  void few(const factors& f, std::int64_t i, column_range range, row_sink<T, I>& out) {
-    I key[few_products];
-    T sum[few_products];
-    std::int64_t count = 0;
-    for (std::int64_t k = f.a_rowptr[i]; k < f.a_rowptr[i + 1]; ++k) {
-      const auto [first, last] = f.template entries<cut>(k, range.begin, range.end);
-      const T s = M == spgemm_output::values ? f.alpha * f.a_value[k] : T{1};
-      for (std::int64_t l = first; l < last; ++l) {
-        const I column = f.b_col[l];
-        const T product = M == spgemm_output::values ? s * f.b_value[l] : T{1};
-        std::int64_t at = count;
-        while (at > 0 && key[at - 1] > column) --at;
-        if (at > 0 && key[at - 1] == column) {
-          if (M == spgemm_output::values) sum[at - 1] += product;
-          continue;
-        }
-        for (std::int64_t m = count; m > at; --m) {
-          key[m] = key[m - 1];
-          sum[m] = sum[m - 1];
-        }
-        key[at] = column;
-        sum[at] = product;
-        ++count;
-      }
+  /// Makes as many rows from row i on, up to `end`, as have few products and, after the first, do
+  /// not look as if they repeated; returns how many.
+  template <spgemm_output M>
+  std::int64_t few(const factors& f, std::int64_t i, std::int64_t end, row_sink<T, I>& out) {
+    few_rows<T, I> made;
+    few_kernels_.make(f, i, end, M == spgemm_output::values, made);
+    if (made.rows == 0) {
+      light_rows_ = 0;
+      return 0;
     }
-    const row_place<T, I> to = out(i, count);
-    if constexpr (M == spgemm_output::count) return;
-    std::copy_n(key, count, to.col);
-    std::copy_n(sum, count, to.value);
+    if (M == spgemm_output::pattern) std::fill_n(made.value, made.entries, T{1});
+    out.rows(i, made.rows, made.counts, made.entries, made.col, made.value);
+    return made.rows;
   }
 
   /// Leaves the row's marks and, if there are to be values, its sums.
@@ -441,12 +432,13 @@ private:
   /// Up to so many products over a span of more than 4096 columns are hashed: more are faster in
   /// a window. Web graph (11 products per row) 38 against 51 ms, uniform (64) 213 against 184.
   static constexpr std::int64_t hash_limit = 32;
-  static constexpr std::int64_t few_products = 12;
   static constexpr std::int64_t ahead = 16; ///< entries of A
 
   spgemm_sizes sizes_;
   const spgemm_kernels<T>& kernels_ = best_spgemm_kernels<T>();
-  array<T> sum_; ///< -0 but for the row in work
+  const few_rows_kernels<T, I, O>& few_kernels_ = best_few_rows_kernels<T, I, O>();
+  int light_rows_ = 2; ///< of few products, one after the other: from two on others are expected
+  array<T> sum_;       ///< -0 but for the row in work
   array<std::uint8_t> marks_;
   array<std::uint64_t> leaves_, tops_;
   array<std::uint32_t> place_;

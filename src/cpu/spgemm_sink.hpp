@@ -58,6 +58,24 @@ public:
     if (chunks_ != nullptr) last_ = chunks_->add(count);
     return last_;
   }
+  /// Rows from `row` on, of `entries` together, which are there one behind the other.
+  void rows(std::int64_t row, int rows, const std::uint8_t* counts, std::int64_t entries,
+            const I* col, const T* value) {
+    row_place<T, I> to;
+    entries_ += entries;
+    if (filling_) {
+      to = place(row, counts[0]);
+      for (int r = 1; r < rows; ++r) (void)place(row + r, counts[r]);
+    } else {
+      rowptr_.visit([&]<class OC>(OC* rowptr) {
+        for (int r = 0; r < rows; ++r) rowptr[row + r + 1] = counts[r];
+      });
+      if (chunks_ == nullptr) return;
+      to = chunks_->add(entries);
+    }
+    std::copy_n(col, entries, to.col);
+    std::copy_n(value, entries, to.value);
+  }
   [[nodiscard]] std::int64_t entries() const { return entries_; }
   /// Where the last row began.
   [[nodiscard]] const row_place<T, I>& last() const { return last_; }

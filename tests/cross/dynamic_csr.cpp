@@ -127,6 +127,53 @@ TYPED_TEST(DynamicCsr, MultipliesSegments) {
   });
 }
 
+/// Further segments of every length about a vector's, with free places behind them and without, up
+/// to the end of the pool; what is in the free places must not matter, nor x where no row has
+/// entries.
+TYPED_TEST(DynamicCsr, MultipliesShortSegments) {
+  using T = typename TypeParam::value;
+  const auto& ctx = TypeParam::context();
+  const with_values exact(value_kind::integers);
+  constexpr std::int64_t rows = 400, cols = 3000;
+  auto x = random_vector<T>(cols, 1);
+  x[0] = std::numeric_limits<T>::infinity();
+  const auto z = random_vector<T>(rows, 2);
+  const auto x_put = TypeParam::put(x);
+  for (const std::int64_t slack : {0, -1})
+    for (const int segments : {1, 2, 4}) {
+      SCOPED_TRACE(std::to_string(slack) + " places, segments " + std::to_string(segments));
+      triplets first{"first", rows, cols, {}, {}, {}};
+      random_source random(5);
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t k = 0; k < i % 13; ++k)
+          first.add(i, 1 + 7 * k, static_cast<double>(1 + random.below(9)));
+      auto m = to_dynamic_csr(ctx, TypeParam::put_csr(first),
+                              {.segments = segments, .slack = slack, .slack_share = 0});
+      for (std::int64_t b = 0; b < 5; ++b) {
+        SCOPED_TRACE(b);
+        triplets batch{"batch", rows, cols, {}, {}, {}};
+        for (std::int64_t i = b % 2; i < rows; i += 1 + b)
+          for (std::int64_t k = 0; k < 1 + (i / 3 + b) % 10; ++k)
+            batch.add(i, 500 + 17 * k + b, static_cast<double>(1 + random.below(9)));
+        const auto batch_put = TypeParam::put_coo(batch);
+        insert(ctx, m, batch_put.view());
+        if (b == 3) {
+          const std::vector<typename TypeParam::index> gone{7, 64, 65, rows - 1};
+          const auto list = copy_to(ctx, vector_view<const typename TypeParam::index>(gone));
+          erase_rows(ctx, m, list);
+        }
+        check(ctx, m);
+        const auto host = copy_to(default_context<space::host>(), to_csr(ctx, m));
+        auto y = TypeParam::put(z);
+        multiply(ctx, scaled(2, m), x_put, scaled(-1, y), y);
+        EXPECT_TRUE(within(host_vector(y), expected_product(2, host, false, x, -1, z)));
+        y = TypeParam::put(all_nan<T>(rows));
+        multiply(ctx, m, x_put, y);
+        EXPECT_TRUE(within(host_vector(y), expected_product(1, host, false, x, 0, z)));
+      }
+    }
+}
+
 /// Rows become long one after the other, and short again.
 TYPED_TEST(DynamicCsr, MultipliesLongRows) {
   using T = typename TypeParam::value;

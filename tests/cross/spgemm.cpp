@@ -260,6 +260,52 @@ TEST(SpGEMMRows, TheAccumulatorChangesNoBit) {
   }
 }
 
+TYPED_TEST(SpGEMM, RowsOfFewProducts) {
+  // Rows on either side of what one to four vectors of columns take, alone, in long runs of few
+  // and of more, mixed, and beside empty ones; columns that meet never, sometimes and always.
+  const auto& ctx = TypeParam::context();
+  TypeParam::for_each_value_kind([&] {
+    for (const std::int64_t cols : {200'000, 40, 3}) {
+      SCOPED_TRACE(cols);
+      triplets a{"few", 0, 300, {}, {}, {}}, b{"few", 300, cols, {}, {}, {}};
+      random_source random(14);
+      for (std::int64_t k = 0; k < 300; ++k) // three rows each of 0 to 99 entries
+        for (std::int64_t j = 0; j < std::min(k / 3, cols); ++j)
+          b.add(k, (37 * k + 1 + j * (cols / 100 + 1)) % cols, random.value());
+      const auto row_of = [&](std::int64_t products, std::int64_t pieces) {
+        for (std::int64_t p = 0; p < pieces; ++p) {
+          const std::int64_t length = products * (p + 1) / pieces - products * p / pieces;
+          a.add(a.rows, 3 * length + p % 3, random.value());
+        }
+        ++a.rows;
+      };
+      for (const std::int64_t pieces : {1, 2, 3})
+        for (std::int64_t products = 0; products < 99; ++products) row_of(products, pieces);
+      for (std::int64_t row = 0; row < 300; ++row) row_of(row % 5, 2);
+      for (std::int64_t row = 0; row < 20; ++row) row_of(70 + row, 3);
+      for (std::int64_t row = 0; row < 200; ++row) row_of(row % 2 == 0 ? 66 : row % 66, 2);
+      for (std::int64_t row = 0; row < 70; ++row) row_of(0, 1);
+      const auto left = TypeParam::put_csr(a);
+      const auto want = expected_sparse(TypeParam::host_csr(a), TypeParam::host_csr(b));
+      for (const bool stated : {true, false}) {
+        auto right = TypeParam::put_csr(b);
+        if (!stated) right.state({});
+        const auto c = multiply(ctx, left, right);
+        EXPECT_NO_THROW(check(ctx, c));
+        EXPECT_TRUE(is_product(c, want));
+        auto info = multiply_compute(ctx, left, right); // counts, and fills what was counted
+        auto d = copy_to(ctx, c);
+        fill(ctx, -7, d.values());
+        multiply_fill(ctx, info, left, right, d);
+        EXPECT_TRUE(same_matrix(d, copy_to(default_context<space::host>(), c)));
+        const auto pattern = entries_of(multiply_pattern(ctx, left, right));
+        EXPECT_TRUE(same(pattern.col, want.col));
+        EXPECT_EQ(std::ranges::count(pattern.value, 1), std::ssize(pattern.value));
+      }
+    }
+  });
+}
+
 TEST(SpGEMMRows, NegativeZerosStay) {
   const host_context ctx(host_options{1});
   for (const std::int64_t stride : {1, 100, 100'000}) {
