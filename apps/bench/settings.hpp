@@ -29,7 +29,7 @@ struct settings {
   std::vector<std::int64_t> batches; ///< update: entries of a batch; empty: the engine's default
   std::vector<layout> layouts = {layout::row_major};
   std::string json, html; ///< files; empty: none
-  std::string mkl;  ///< where MKL is; empty: search
+  std::string mkl;        ///< where MKL is; empty: search
   std::vector<std::string> endings = {".mtx", ".mtx.gz", ".mtx.zst",
                                       ".npz", ".mat",    ".bsp.h5"}; ///< io
   std::string folder; ///< io: where files are made; empty: the system's for temporary ones
