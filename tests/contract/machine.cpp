@@ -101,7 +101,7 @@ TEST_F(Machine, IsReadAsItWasWritten) {
     EXPECT_EQ(read->origin, file);
     const auto numbers = numbers_of(*read), expected = numbers_of(m);
     ASSERT_EQ(numbers.size(), expected.size());
-    ASSERT_EQ(numbers.size(), 2 + (m.device ? 13U : 0U) + m.numbers.size() + 6 * m.cost.size());
+    ASSERT_EQ(numbers.size(), 2 + (m.device ? 15U : 0U) + m.numbers.size() + 6 * m.cost.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       EXPECT_EQ(numbers[i].name, expected[i].name);
       EXPECT_DOUBLE_EQ(numbers[i].value, expected[i].value) << numbers[i].name;
