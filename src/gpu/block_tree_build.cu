@@ -550,14 +550,7 @@ build_tree(const device_context& ctx, const tree_source<T, I>& a, std::int64_t e
                          runs.leaf.data(), runs.row.data(), runs.first_run.data(),
                          runs.first_entry.data(), a.col, a.values, a.shape, bits,
                          reinterpret_cast<unsigned char*>(frame.pool.data())});
-  t.root = frame.root;
-  t.pool = std::move(frame.pool);
-  t.items = std::move(frame.items);
-  t.by_column = std::move(frame.by_column);
-  t.row_tasks = std::move(frame.row_tasks);
-  t.column_tasks = std::move(frame.column_tasks);
-  t.row_sums = frame.row_sums;
-  t.column_sums = frame.column_sums;
+  std::move(frame).move_to(t);
   return result;
 }
 

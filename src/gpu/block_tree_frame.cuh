@@ -37,6 +37,18 @@ template <class I> struct device_frame {
   array<tree_task<I>, space::device> row_tasks, column_tasks;
   tree_sums row_sums, column_sums;
   array<std::uint64_t, space::device> node; ///< of each leaf
+
+  /// All but `node` becomes the tree's.
+  template <class T> void move_to(tree_content<T, I, space::device>& t) && {
+    t.root = root;
+    t.pool = std::move(pool);
+    t.items = std::move(items);
+    t.by_column = std::move(by_column);
+    t.row_tasks = std::move(row_tasks);
+    t.column_tasks = std::move(column_tasks);
+    t.row_sums = row_sums;
+    t.column_sums = column_sums;
+  }
 };
 /// Of leaves all is there but values and coordinates: entries, runs, zeros elsewhere. Waits once,
 /// for numbers of tasks and the pool's bytes.

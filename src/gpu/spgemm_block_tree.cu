@@ -281,14 +281,7 @@ multiply_by_blocks(const device_context& ctx, const tree_operand<T, I, space::de
   t.nnz = t.entries = made.entries;
   t.bits = bits;
   t.levels = level_count(bits, extent.row, extent.col);
-  t.root = frame.root;
-  t.pool = std::move(frame.pool);
-  t.items = std::move(frame.items);
-  t.by_column = std::move(frame.by_column);
-  t.row_tasks = std::move(frame.row_tasks);
-  t.column_tasks = std::move(frame.column_tasks);
-  t.row_sums = frame.row_sums;
-  t.column_sums = frame.column_sums;
+  std::move(frame).move_to(t);
   return result;
 }
 
