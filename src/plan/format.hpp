@@ -67,7 +67,7 @@ template <class T, class I, class O, space S> struct value_source {
   const O* from = nullptr;
   vector_view<const O, S> rowptr; ///< of the stored matrix, where updates_by asks for it
   const I* colind = nullptr;
-  bool sorted = false; ///< the columns of each of its rows
+  facts order; ///< of its rows
 };
 
 /// What of the stored matrix's pattern an update of its values goes by.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <lacuna/op/add.hpp>
 #include <lacuna/op/transpose.hpp>
 
 #include "plan/choose.hpp"
@@ -108,7 +109,7 @@ template <class T, class I, class O, space S>
 value_map<I, O, S> make_value_map(const context<S>& ctx, const stored_matrix<T, I, O, S>& to,
                                   csr_view<const T, I, O, S> a, bool transposed) {
   array<double, S> numbers(ctx, a.size());
-  value_map<I, O, S> map{array<O, S>(ctx, a.size()), {}, {}, false};
+  value_map<I, O, S> map{array<O, S>(ctx, a.size()), {}, {}, {}};
   csr_view<const double, I, O, S> numbered(std::as_const(numbers).data(), a.rowptr().data(),
                                            a.colind().data(), a.shape(), a.size(), a.order());
   csr<double, I, O, S> across, permuted;
@@ -129,7 +130,9 @@ value_map<I, O, S> make_value_map(const context<S>& ctx, const stored_matrix<T, 
   } else {
     detail::gpu::as_offsets<O>(ctx, numbered.values(), map.from.view());
   }
-  map.sorted = numbered.order().sorted;
+  map.order = numbered.order();
+  if (to.updates_by() == value_order::pattern && detail::has_ascending_rows(ctx, numbered))
+    map.order = {true, true};
   if (to.updates_by() != value_order::entries) {
     auto arrays = std::move(to.order() != nullptr ? permuted : across).release();
     map.rowptr = std::move(std::get<0>(arrays));
@@ -219,10 +222,10 @@ void planned_operator<T, I, O, S>::state::update(csr_view<const T, I, O, S> from
   make_maps(ctx, from);
   const auto source = [&](const planning::value_map<I, O, S>& by) {
     planning::value_source<T, I, O, S> v{from, nullptr, from.rowptr(), from.colind().data(),
-                                         from.order().sorted};
+                                         from.order()};
     if (!by.from.empty()) v.from = by.from.data();
     if (!by.rowptr.empty()) v.rowptr = std::as_const(by.rowptr).view();
-    if (!by.colind.empty()) v.colind = by.colind.data(), v.sorted = by.sorted;
+    if (!by.colind.empty()) v.colind = by.colind.data(), v.order = by.order;
     return v;
   };
   if (transposed && transposed->looks())

@@ -14,7 +14,7 @@ template <class I, class O, space S> struct value_map {
   array<O, S> from;
   array<O, S> rowptr; ///< of the matrix in that order, where the format asks for it
   array<I, S> colind;
-  bool sorted = false; ///< the columns of each of its rows
+  facts order; ///< of its rows
   [[nodiscard]] std::size_t bytes() const { return from.bytes() + rowptr.bytes() + colind.bytes(); }
 };
 } // namespace planning

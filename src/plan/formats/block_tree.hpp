@@ -69,7 +69,7 @@ struct block_tree_format : csr_ordered_format {
     if (v.a.size() == 0) return;
     const auto with = [&](const T* values) {
       return csr_view<const T, I, O, S>(values, v.rowptr.data(), v.colind, m.shape(), v.a.size(),
-                                        facts{v.sorted, false});
+                                        v.order);
     };
     const auto pattern = with(v.a.values().data());
     if (v.from == nullptr) return update_values(ctx, m, pattern);

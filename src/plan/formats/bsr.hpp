@@ -64,7 +64,7 @@ struct bsr_format : csr_ordered_format {
   static void update(const context<S>& ctx, bsr<T, I, O, S>& m, const value_source<T, I, O, S>& v) {
     if (v.a.size() > 0)
       detail::place_values<T, I, O, S>(
-          ctx, {v.rowptr, v.colind, v.sorted, v.from, v.a.values().data()}, m.view());
+          ctx, {v.rowptr, v.colind, v.order.sorted, v.from, v.a.values().data()}, m.view());
   }
 };
 
