@@ -39,14 +39,34 @@ __device__ inline bool add_diagonal(unsigned long long* keys, unsigned long long
   return true;
 }
 
-/// `lanes` lanes per row, a power of two. Rows need not be sorted.
+/// Threads of a block that looks at patterns, and columns of a slice that a warp of it stages:
+/// those of longer rows are read where they are.
+inline constexpr int pattern_threads = 128, staged_columns = 33 * 32;
+
+/// Columns of rows [first, last), side by side in A, for a warp whose lanes take a row each.
 template <class I, class O>
-__global__ void __launch_bounds__(block_threads)
-    find_diagonals_kernel(const O* rowptr, const I* colind, std::int64_t rows, int lanes,
+__device__ const I* stage_columns(const I* colind, std::int64_t begin, std::int64_t end,
+                                  I* staged) {
+  const std::int64_t count = end - begin;
+  if (count > staged_columns) return colind + begin;
+#pragma unroll 4
+  for (int k = static_cast<int>(threadIdx.x) % 32; k < count; k += 32)
+    staged[k] = load_once(colind + begin + k);
+  __syncwarp();
+  return staged;
+}
+
+/// A warp for each 32 rows. Of a row that has the pattern of the one before, one column on, nothing
+/// is new. Rows need not be sorted; one with more entries than diagonals may be has too many.
+template <class I, class O>
+__global__ void __launch_bounds__(pattern_threads)
+    find_diagonals_kernel(const O* rowptr, const I* colind, std::int64_t rows,
                           unsigned long long* all_keys, found_diagonals* found) {
+  __shared__ I staged[pattern_threads / 32][staged_columns];
   __shared__ unsigned long long keys[diagonal_slots];
   __shared__ unsigned count;
-  if (threadIdx.x < diagonal_slots) keys[threadIdx.x] = 0;
+  static_assert(diagonal_slots <= pattern_threads);
+  keys[threadIdx.x % diagonal_slots] = 0;
   if (threadIdx.x == 0) count = *static_cast<volatile unsigned*>(&found->count);
   __syncthreads();
   const bool has_room = count <= most_diagonals;
@@ -54,16 +74,25 @@ __global__ void __launch_bounds__(block_threads)
   if (threadIdx.x == 0) count = 0;
   __syncthreads();
   if (!has_room) return;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x / lanes;
-  unsigned long long last = 0, before = 0; // of neighbouring rows a lane meets the same one or two
-  for (std::int64_t row = thread_index() / lanes; row < rows; row += stride) {
-    for (std::int64_t k = rowptr[row] + threadIdx.x % lanes; k < rowptr[row + 1]; k += lanes) {
-      const unsigned long long key = diagonal_key(colind[k], row);
-      if (key != last && key != before && add_diagonal(keys, key)) atomicAdd(&count, 1u);
-      before = last;
-      last = key;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t row = thread_index(); row - threadIdx.x % 32 < rows; row += stride) {
+    const std::int64_t first = row - threadIdx.x % 32;
+    const std::int64_t from = rowptr[first > 0 ? first - 1 : 0];
+    const I* const columns =
+        stage_columns<I, O>(colind, from, rowptr[min(first + 32, rows)], staged[threadIdx.x / 32]);
+    if (row < rows) {
+      const std::int64_t begin = rowptr[row] - from, end = rowptr[row + 1] - from;
+      const std::int64_t length = end - begin;
+      const bool is_like = row > 0 && rowptr[row] - rowptr[row - 1] == length;
+      if (length > most_diagonals) atomicMax(&count, most_diagonals + 1u);
+      for (std::int64_t k = begin; k < end && length <= most_diagonals; ++k) {
+        const I column = columns[k];
+        if (is_like && columns[k - length] == column - 1) continue;
+        if (add_diagonal(keys, diagonal_key(column, row))) atomicAdd(&count, 1u);
+      }
     }
-    if (*static_cast<volatile unsigned*>(&count) > most_diagonals) break;
+    __syncwarp();
+    if (__any_sync(whole_warp, *static_cast<volatile unsigned*>(&count) > most_diagonals)) break;
   }
   __syncthreads();
   if (count > most_diagonals) {
@@ -76,11 +105,13 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// masks[row]: bit k, whether the row has the k-th of those diagonals in ascending order.
+/// masks[row]: bit k, whether the row has the k-th of those diagonals in ascending order. A warp
+/// for each 32 rows.
 template <class I, class O>
-__global__ void __launch_bounds__(block_threads)
-    mask_rows_kernel(const O* rowptr, const I* colind, std::int64_t rows, int lanes,
-                     found_diagonals* found, unsigned long long* masks) {
+__global__ void __launch_bounds__(pattern_threads)
+    mask_rows_kernel(const O* rowptr, const I* colind, std::int64_t rows, found_diagonals* found,
+                     unsigned long long* masks) {
+  __shared__ I staged[pattern_threads / 32][staged_columns];
   __shared__ std::int64_t sorted[most_diagonals];
   const unsigned count = found->count;
   if (count > most_diagonals) return;
@@ -91,33 +122,25 @@ __global__ void __launch_bounds__(block_threads)
     sorted[smaller] = own;
   }
   __syncthreads();
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x / lanes;
-  const std::int64_t rounds = (rows + stride - 1) / stride;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   bool ascends = true;
-  std::int64_t row = thread_index() / lanes;
-  for (std::int64_t round = 0; round < rounds; ++round, row += stride) {
-    const std::int64_t begin = row < rows ? rowptr[row] : O{0};
-    const std::int64_t end = row < rows ? rowptr[row + 1] : O{0};
-    unsigned long long mask = 0;
-    for (std::int64_t k = begin + threadIdx.x % lanes; k < end; k += lanes) {
-      const I column = colind[k];
-      ascends = ascends && (k == begin || colind[k - 1] < column);
-      const std::int64_t diagonal = column - row;
-      auto place = static_cast<unsigned>(min(k - begin, std::int64_t{most_diagonals - 1}));
-      if (place >= count || sorted[place] != diagonal) { // the row lacks some
-        place = 0;
-        for (unsigned left = count; left > 1;) {
-          const unsigned half = left / 2;
-          if (sorted[place + half] <= diagonal) place += half;
-          left -= half;
-        }
+  for (std::int64_t row = thread_index(); row - threadIdx.x % 32 < rows; row += stride) {
+    const std::int64_t first = row - threadIdx.x % 32, from = rowptr[first];
+    const I* const columns =
+        stage_columns<I, O>(colind, from, rowptr[min(first + 32, rows)], staged[threadIdx.x / 32]);
+    if (row < rows) {
+      const std::int64_t end = rowptr[row + 1] - from;
+      unsigned long long mask = 0;
+      unsigned place = 0; // of the first diagonal that may be the next entry's
+      for (std::int64_t k = rowptr[row] - from; ascends && k < end; ++k) {
+        const std::int64_t diagonal = columns[k] - row;
+        while (place < count && sorted[place] < diagonal) ++place;
+        ascends = place < count && sorted[place] == diagonal;
+        if (ascends) mask |= 1ull << place++;
       }
-      mask |= 1ull << place;
+      masks[row] = mask;
     }
     __syncwarp();
-    for (int step = lanes / 2; step > 0; step /= 2)
-      mask |= __shfl_xor_sync(whole_warp, mask, step, lanes);
-    if (row < rows && threadIdx.x % lanes == 0) masks[row] = mask;
   }
   if (!ascends) found->is_unsorted = 1;
 }

@@ -52,21 +52,25 @@ constexpr int sampled_shifts = 4096;
 /// A sample takes some 15 us with its wait: a few hundredths of what so many products take.
 constexpr double least_expected = 16e6;
 
-/// Rows all over A, a thread each.
+/// Rows all over A, a thread each, one of each stretch of rows: not at equal distances, which might
+/// be those of a grid's lines.
 template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
     sample_shifts_kernel(const spgemm_factors<I, O> f, unsigned* shifted) {
-  const std::int64_t row = thread_index() * f.rows / sampled_shifts;
+  const std::int64_t stretch = f.rows / sampled_shifts;
+  const auto within =
+      static_cast<std::int64_t>(static_cast<unsigned>(thread_index()) * 2654435761u >> 8) % stretch;
+  const std::int64_t row = thread_index() * stretch + within;
   const bool holds = looks_shifted(f, row, f.a_rowptr[row], f.a_rowptr[row + 1]);
   const unsigned votes = __ballot_sync(whole_warp, holds);
   if (threadIdx.x % 32 == 0 && votes != 0) atomicAdd(shifted, static_cast<unsigned>(__popc(votes)));
 }
 
-/// Lanes for a row, with about two entries each.
-int lanes_of_rows(std::int64_t rows, std::int64_t entries) {
-  int lanes = 1;
-  while (lanes < 32 && 2 * lanes * rows < entries) lanes *= 2;
-  return lanes;
+/// Blocks of kernels that look at patterns: all are at work at a time.
+unsigned pattern_blocks(const device_context& ctx, std::int64_t rows) {
+  return static_cast<unsigned>(
+      std::min<std::int64_t>((rows + pattern_threads - 1) / pattern_threads,
+                             std::int64_t{12} * ctx.properties().multiprocessors));
 }
 
 unsigned blocks_of_slices(std::int64_t rows, int warps) {
@@ -114,14 +118,11 @@ slice_product<I, O>::slice_product(const device_context& ctx, const spgemm_facto
   slice_scratch* const scratch = scratch_.data();
   check(cudaMemsetAsync(scratch, 0, sizeof(slice_scratch), ctx.stream()), "slice_product");
   slice_findings* const found = &scratch->found;
-  find_diagonals(ctx, f.a_rowptr, f.a_colind, rows_, sizes.a_entries, scratch->a_keys, &found->a);
-  if (!is_square_)
-    find_diagonals(ctx, f.b_rowptr, f.b_colind, b_rows_, sizes.b_entries, scratch->b_keys,
-                   &found->b);
+  find_diagonals(ctx, f.a_rowptr, f.a_colind, rows_, scratch->a_keys, &found->a);
+  if (!is_square_) find_diagonals(ctx, f.b_rowptr, f.b_colind, b_rows_, scratch->b_keys, &found->b);
   std::optional<read_ahead<slice_findings>> arriving(std::in_place, ctx.stream(), found);
-  a_masks_ = mask_rows(ctx, f.a_rowptr, f.a_colind, rows_, sizes.a_entries, &found->a);
-  if (!is_square_)
-    b_masks_ = mask_rows(ctx, f.b_rowptr, f.b_colind, b_rows_, sizes.b_entries, &found->b);
+  a_masks_ = mask_rows(ctx, f.a_rowptr, f.a_colind, rows_, &found->a);
+  if (!is_square_) b_masks_ = mask_rows(ctx, f.b_rowptr, f.b_colind, b_rows_, &found->b);
   const slice_findings there = arriving->get();
   arriving.reset(); // a thread has one at a time
   const auto is_full_enough = [&](unsigned diagonals, std::int64_t rows, std::int64_t entries) {
@@ -139,23 +140,20 @@ slice_product<I, O>::slice_product(const device_context& ctx, const spgemm_facto
 
 template <class I, class O>
 void slice_product<I, O>::find_diagonals(const device_context& ctx, const O* rowptr,
-                                         const I* colind, std::int64_t rows, std::int64_t entries,
+                                         const I* colind, std::int64_t rows,
                                          unsigned long long* keys, found_diagonals* found) const {
-  const int lanes = lanes_of_rows(rows, entries);
-  find_diagonals_kernel<<<resident_blocks(ctx, rows * lanes, 8), block_threads, 0, ctx.stream()>>>(
-      rowptr, colind, rows, lanes, keys, found);
+  find_diagonals_kernel<<<pattern_blocks(ctx, rows), pattern_threads, 0, ctx.stream()>>>(
+      rowptr, colind, rows, keys, found);
   check_launch("find_diagonals_kernel");
 }
 
 template <class I, class O>
 array<unsigned long long, space::device>
 slice_product<I, O>::mask_rows(const device_context& ctx, const O* rowptr, const I* colind,
-                               std::int64_t rows, std::int64_t entries,
-                               found_diagonals* found) const {
+                               std::int64_t rows, found_diagonals* found) const {
   array<unsigned long long, space::device> masks(ctx, rows);
-  const int lanes = lanes_of_rows(rows, entries);
-  mask_rows_kernel<<<resident_blocks(ctx, rows * lanes, 8), block_threads, 0, ctx.stream()>>>(
-      rowptr, colind, rows, lanes, found, masks.data());
+  mask_rows_kernel<<<pattern_blocks(ctx, rows), pattern_threads, 0, ctx.stream()>>>(
+      rowptr, colind, rows, found, masks.data());
   check_launch("mask_rows_kernel");
   return masks;
 }

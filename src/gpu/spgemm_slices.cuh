@@ -72,11 +72,9 @@ public:
 
 private:
   void find_diagonals(const device_context& ctx, const O* rowptr, const I* colind,
-                      std::int64_t rows, std::int64_t entries, unsigned long long* keys,
-                      found_diagonals* found) const;
+                      std::int64_t rows, unsigned long long* keys, found_diagonals* found) const;
   array<unsigned long long, space::device> mask_rows(const device_context& ctx, const O* rowptr,
                                                      const I* colind, std::int64_t rows,
-                                                     std::int64_t entries,
                                                      found_diagonals* found) const;
   template <class T>
   array<T, space::device> place_one(const device_context& ctx, const O* rowptr, const T* values,
