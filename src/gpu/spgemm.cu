@@ -124,19 +124,23 @@ csr<T, I, OC, space::device> multiply_dense(const device_context& ctx, const den
 }
 
 /// C by diagonals; none if there are too many, or no memory for copies of A's values and all of
-/// B's. Not within a memory limit.
+/// B's. Not within a memory limit. What a sample misses is looked for in all rows.
 template <class OC, class T, class I, class O>
 std::optional<csr<T, I, OC, space::device>>
 multiply_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f,
                       const spgemm::factor_sizes& sizes, const spgemm_values<T>& v,
                       const spgemm_thresholds& thresholds, spgemm_report* report,
-                      stage_clock& clock) try {
-  slice_product<I, O> slices(ctx, f, sizes, thresholds);
+                      stage_clock& clock, bool by_sample = true) try {
+  slice_product<I, O> slices(ctx, f, sizes, thresholds, by_sample);
   clock.lap(&spgemm_report::analyse);
   if (!slices.pays()) return std::nullopt;
-  const placed_values<T> placed = slices.template place<T>(ctx, f, v); // while it counts
+  placed_values<T> placed = slices.template place<T>(ctx, f, v); // while it counts
   const bool is_counted = slices.is_counted();
   clock.lap(&spgemm_report::count);
+  if (!is_counted && slices.is_incomplete() && by_sample) {
+    placed = {};
+    return multiply_by_diagonals<OC>(ctx, f, sizes, v, thresholds, report, clock, false);
+  }
   if (!is_counted) return std::nullopt;
   require_fits<OC>(slices.entries());
   csr<T, I, OC, space::device> c(ctx, {static_cast<I>(f.rows), static_cast<I>(f.columns)},

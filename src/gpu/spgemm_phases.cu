@@ -57,9 +57,12 @@ private:
 template <class I, class O, class OC>
 bool count_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f,
                         const spgemm::factor_sizes& sizes, vector_view<OC, space::device> rowptr,
-                        kept_rows<I, O>& keeping) {
-  slice_product<I, O> slices(ctx, f, sizes, keeping.facts.thresholds);
-  if (!slices.pays() || !slices.is_counted()) return false;
+                        kept_rows<I, O>& keeping, bool by_sample = true) {
+  slice_product<I, O> slices(ctx, f, sizes, keeping.facts.thresholds, by_sample);
+  if (!slices.pays()) return false;
+  if (!slices.is_counted())
+    return slices.is_incomplete() && by_sample &&
+           count_by_diagonals(ctx, f, sizes, rowptr, keeping, false);
   require_fits<OC>(slices.entries());
   exclusive_sums(ctx, f.rows, slices.sizes(), rowptr.data());
   slices.drop_sizes();

@@ -15,9 +15,16 @@ struct found_diagonals {
   std::int64_t of[most_diagonals]; // in any order
   unsigned count;                  // more than most_diagonals: too many to be kept
   unsigned is_unsorted;            // a row's columns do not ascend
+  unsigned is_incomplete;          // a row has one that was not found in the sample
 };
 /// Slots of a table of keys, each 2 (column - row) + 1, 0 where none is.
 inline constexpr int diagonal_slots = 2 * most_diagonals;
+
+/// Neighbouring numbers far apart: samples are at no fixed distance, which might be that of a
+/// grid's lines.
+__device__ inline unsigned scattered(std::int64_t number) {
+  return static_cast<unsigned>(number) * 2654435761u >> 8;
+}
 
 __device__ inline unsigned long long diagonal_key(std::int64_t column, std::int64_t row) {
   return 2 * static_cast<unsigned long long>(column - row) + 1;
@@ -56,11 +63,12 @@ __device__ const I* stage_columns(const I* colind, std::int64_t begin, std::int6
   return staged;
 }
 
-/// A warp for each 32 rows. Of a row that has the pattern of the one before, one column on, nothing
-/// is new. Rows need not be sorted; one with more entries than diagonals may be has too many.
+/// A warp for each 32 rows, of those of every so many slices that lie side by side one. Of a row
+/// that has the pattern of the one before, one column on, nothing is new. Rows need not be sorted;
+/// one with more entries than diagonals may be has too many.
 template <class I, class O>
 __global__ void __launch_bounds__(pattern_threads)
-    find_diagonals_kernel(const O* rowptr, const I* colind, std::int64_t rows,
+    find_diagonals_kernel(const O* rowptr, const I* colind, std::int64_t rows, unsigned every,
                           unsigned long long* all_keys, found_diagonals* found) {
   __shared__ I staged[pattern_threads / 32][staged_columns];
   __shared__ unsigned long long keys[diagonal_slots];
@@ -74,9 +82,11 @@ __global__ void __launch_bounds__(pattern_threads)
   if (threadIdx.x == 0) count = 0;
   __syncthreads();
   if (!has_room) return;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t row = thread_index(); row - threadIdx.x % 32 < rows; row += stride) {
-    const std::int64_t first = row - threadIdx.x % 32;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * (blockDim.x / 32);
+  for (std::int64_t warp = thread_index() / 32; warp * every * 32 < rows; warp += stride) {
+    const std::int64_t first = (warp * every + scattered(warp) % every) * 32;
+    if (first >= rows) break;
+    const std::int64_t row = first + threadIdx.x % 32;
     const std::int64_t from = rowptr[first > 0 ? first - 1 : 0];
     const I* const columns =
         stage_columns<I, O>(colind, from, rowptr[min(first + 32, rows)], staged[threadIdx.x / 32]);
@@ -123,7 +133,7 @@ __global__ void __launch_bounds__(pattern_threads)
   }
   __syncthreads();
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  bool ascends = true;
+  bool ascends = true, is_complete = true;
   for (std::int64_t row = thread_index(); row - threadIdx.x % 32 < rows; row += stride) {
     const std::int64_t first = row - threadIdx.x % 32, from = rowptr[first];
     const I* const columns =
@@ -132,17 +142,21 @@ __global__ void __launch_bounds__(pattern_threads)
       const std::int64_t end = rowptr[row + 1] - from;
       unsigned long long mask = 0;
       unsigned place = 0; // of the first diagonal that may be the next entry's
-      for (std::int64_t k = rowptr[row] - from; ascends && k < end; ++k) {
-        const std::int64_t diagonal = columns[k] - row;
-        while (place < count && sorted[place] < diagonal) ++place;
-        ascends = place < count && sorted[place] == diagonal;
-        if (ascends) mask |= 1ull << place++;
+      std::int64_t last = -1;
+      for (std::int64_t k = rowptr[row] - from; ascends && is_complete && k < end; ++k) {
+        const std::int64_t column = columns[k];
+        while (place < count && sorted[place] < column - row) ++place;
+        ascends = column > last;
+        is_complete = !ascends || (place < count && sorted[place] == column - row);
+        if (ascends && is_complete) mask |= 1ull << place++;
+        last = column;
       }
       masks[row] = mask;
     }
     __syncwarp();
   }
   if (!ascends) found->is_unsorted = 1;
+  if (!is_complete) found->is_incomplete = 1;
 }
 
 /// Values slice by slice, in each diagonal by diagonal, in each row by row; 0 where none is. One
@@ -189,7 +203,7 @@ struct sliced_pattern {
   int window_count;
   std::int64_t rows;               // of A and C
   const unsigned long long *a, *b; // masks
-  const unsigned char* is_whole;   // of each slice: all rows, and those of B they need, have all
+  const unsigned* full; // of each slice: rows that lack nothing, nor those of B they meet
 };
 
 /// Diagonals of A, B and C.
@@ -212,7 +226,8 @@ __device__ void fill_slice(const sliced_pattern& p, const sliced_values<T>& v, s
   constexpr int lanes = diagonal_slice_rows;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const std::int64_t row = first + lane;
-  const unsigned long long mask = !whole && row < p.rows ? p.a[row] : 0;
+  const bool is_full = whole || (p.full[first / lanes] >> lane & 1u) != 0;
+  const unsigned long long mask = is_full ? ~0ull : row < p.rows ? p.a[row] : 0;
   const T* const a = v.a + first * v.a_diagonals + lane;
   const int b_slice = lanes * v.b_diagonals;
   std::int64_t to = rowptr[whole ? row : min(row, p.rows)];
@@ -232,7 +247,7 @@ __device__ void fill_slice(const sliced_pattern& p, const sliced_values<T>& v, s
       const std::int64_t j = row + s.diagonal; // a row of B's, if A has an entry there
       const bool is_met = whole || (mask >> s.a() & 1) != 0;
       unsigned has = s.sums();
-      if (!whole) has = is_met ? static_cast<unsigned>(p.b[j] >> s.b()) << s.first() & has : 0;
+      if (!is_full) has = is_met ? static_cast<unsigned>(p.b[j] >> s.b()) << s.first() & has : 0;
       made |= has;
       const bool is_read = is_met && !v.pattern;
       const T factor = is_read ? a[lanes * s.a()] * v.alpha : T{0};
@@ -273,7 +288,7 @@ __device__ void fill_slice(const sliced_pattern& p, const sliced_values<T>& v, s
 
 /// One warp per slice.
 template <int width, class T, class I>
-__global__ void __launch_bounds__(128)
+__global__ void __launch_bounds__(128, width <= narrow_window ? 9 : 7) // 56, 72 registers
     fill_slices_kernel(const sliced_pattern p, const sliced_values<T> v, int staged, bool at_once,
                        read_offsets rowptr, const fill_target<T, I> c, int* wrong) {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -286,7 +301,7 @@ __global__ void __launch_bounds__(128)
   T* const values = reinterpret_cast<T*>(shared) + warp * entries;
   I* const columns =
       reinterpret_cast<I*>(reinterpret_cast<T*>(shared) + warps * entries) + warp * entries;
-  if (p.is_whole[slice] != 0)
+  if (p.full[slice] == whole_warp)
     fill_slice<width, true>(p, v, first, staged, at_once, rowptr, c, wrong, values, columns);
   else
     fill_slice<width, false>(p, v, first, staged, at_once, rowptr, c, wrong, values, columns);

@@ -8,13 +8,18 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-/// One thread per row, of which a warp has a slice's.
+/// One thread per row, of which a warp has a slice's. Rows that lack something, as those at the
+/// ends of a grid's lines, are listed and then counted side by side.
 __global__ void __launch_bounds__(block_threads)
     count_slices_kernel(const sliced_pattern p, const std::int64_t* a_diagonals,
-                        const diagonal_counts counts, unsigned char* is_whole, int* sizes,
+                        const diagonal_counts counts, unsigned* full, int* sizes,
                         unsigned long long* entries) {
   __shared__ unsigned long long of_block;
-  if (threadIdx.x == 0) of_block = 0;
+  __shared__ int others, lacking[block_threads];
+  if (threadIdx.x == 0) {
+    of_block = 0;
+    others = 0;
+  }
   __syncthreads();
   const std::int64_t row = thread_index();
   const unsigned long long mask = row < p.rows ? p.a[row] : 0;
@@ -22,45 +27,51 @@ __global__ void __launch_bounds__(block_threads)
   bool is_full = mask == ~0ull >> (most_diagonals - counts.a);
   for (int k = 0; is_full && k < counts.a; ++k) is_full = p.b[row + a_diagonals[k]] == all_of_b;
   __syncwarp();
-  int size = counts.c;
-  const bool is_whole_slice = __all_sync(whole_warp, is_full) != 0;
-  if (!is_whole_slice) {
-    size = 0;
+  const unsigned are_full = __ballot_sync(whole_warp, is_full);
+  if (is_full)
+    sizes[row] = counts.c;
+  else if (row < p.rows)
+    lacking[atomicAdd(&others, 1)] = static_cast<int>(threadIdx.x);
+  if (threadIdx.x % diagonal_slice_rows == 0 && row < p.rows) {
+    full[row / diagonal_slice_rows] = are_full;
+    atomicAdd(&of_block, static_cast<unsigned long long>(counts.c) * __popc(are_full));
+  }
+  __syncthreads();
+  int size = 0;
+  if (static_cast<int>(threadIdx.x) < others) {
+    const std::int64_t its = row - threadIdx.x + lacking[threadIdx.x];
+    const unsigned long long its_mask = p.a[its];
     for (int w = 0, step = 0; w < p.window_count; ++w) {
       const int end = p.windows[w].end;
       unsigned made = 0;
       for (; step < end; ++step) {
         const slice_step s = load_step(p.steps + step);
-        if ((mask >> s.a() & 1) != 0)
-          made |= static_cast<unsigned>(p.b[row + s.diagonal] >> s.b()) << s.first() & s.sums();
+        if ((its_mask >> s.a() & 1) != 0)
+          made |= static_cast<unsigned>(p.b[its + s.diagonal] >> s.b()) << s.first() & s.sums();
       }
       size += __popc(made);
     }
+    sizes[its] = size;
   }
   __syncwarp();
-  if (row < p.rows) sizes[row] = size;
   const auto of_warp = warp_sum(static_cast<unsigned long long>(size));
-  if (threadIdx.x % diagonal_slice_rows == 0 && row < p.rows) {
-    is_whole[row / diagonal_slice_rows] = is_whole_slice ? 1 : 0;
-    atomicAdd(&of_block, of_warp);
-  }
+  if (threadIdx.x % 32 == 0 && of_warp != 0) atomicAdd(&of_block, of_warp);
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(entries, of_block);
 }
 
 constexpr int sampled_shifts = 4096;
+/// Rows of a matrix whose diagonals are looked for in a sixteenth of them.
+constexpr std::int64_t least_sampled = std::int64_t{1} << 17;
 /// A sample takes some 15 us with its wait: a few hundredths of what so many products take.
 constexpr double least_expected = 16e6;
 
-/// Rows all over A, a thread each, one of each stretch of rows: not at equal distances, which might
-/// be those of a grid's lines.
+/// Rows all over A, a thread each, one of each stretch of rows.
 template <class I, class O>
 __global__ void __launch_bounds__(block_threads)
     sample_shifts_kernel(const spgemm_factors<I, O> f, unsigned* shifted) {
   const std::int64_t stretch = f.rows / sampled_shifts;
-  const auto within =
-      static_cast<std::int64_t>(static_cast<unsigned>(thread_index()) * 2654435761u >> 8) % stretch;
-  const std::int64_t row = thread_index() * stretch + within;
+  const std::int64_t row = thread_index() * stretch + scattered(thread_index()) % stretch;
   const bool holds = looks_shifted(f, row, f.a_rowptr[row], f.a_rowptr[row + 1]);
   const unsigned votes = __ballot_sync(whole_warp, holds);
   if (threadIdx.x % 32 == 0 && votes != 0) atomicAdd(shifted, static_cast<unsigned>(__popc(votes)));
@@ -109,7 +120,7 @@ bool looks_sliced(const device_context& ctx, const spgemm_factors<I, O>& f,
 template <class I, class O>
 slice_product<I, O>::slice_product(const device_context& ctx, const spgemm_factors<I, O>& f,
                                    const spgemm::factor_sizes& sizes,
-                                   const spgemm_thresholds& thresholds)
+                                   const spgemm_thresholds& thresholds, bool by_sample)
     : rows_(f.rows), b_rows_(sizes.b_rows) {
   if (sizes.a_entries == 0 || sizes.b_entries == 0) return;
   // A may be a view of B's first rows.
@@ -118,8 +129,9 @@ slice_product<I, O>::slice_product(const device_context& ctx, const spgemm_facto
   slice_scratch* const scratch = scratch_.data();
   check(cudaMemsetAsync(scratch, 0, sizeof(slice_scratch), ctx.stream()), "slice_product");
   slice_findings* const found = &scratch->found;
-  find_diagonals(ctx, f.a_rowptr, f.a_colind, rows_, scratch->a_keys, &found->a);
-  if (!is_square_) find_diagonals(ctx, f.b_rowptr, f.b_colind, b_rows_, scratch->b_keys, &found->b);
+  find_diagonals(ctx, f.a_rowptr, f.a_colind, rows_, by_sample, scratch->a_keys, &found->a);
+  if (!is_square_)
+    find_diagonals(ctx, f.b_rowptr, f.b_colind, b_rows_, by_sample, scratch->b_keys, &found->b);
   std::optional<read_ahead<slice_findings>> arriving(std::in_place, ctx.stream(), found);
   a_masks_ = mask_rows(ctx, f.a_rowptr, f.a_colind, rows_, &found->a);
   if (!is_square_) b_masks_ = mask_rows(ctx, f.b_rowptr, f.b_colind, b_rows_, &found->b);
@@ -140,10 +152,11 @@ slice_product<I, O>::slice_product(const device_context& ctx, const spgemm_facto
 
 template <class I, class O>
 void slice_product<I, O>::find_diagonals(const device_context& ctx, const O* rowptr,
-                                         const I* colind, std::int64_t rows,
+                                         const I* colind, std::int64_t rows, bool by_sample,
                                          unsigned long long* keys, found_diagonals* found) const {
-  find_diagonals_kernel<<<pattern_blocks(ctx, rows), pattern_threads, 0, ctx.stream()>>>(
-      rowptr, colind, rows, keys, found);
+  const unsigned every = by_sample && rows >= least_sampled ? 16 : 1;
+  find_diagonals_kernel<<<pattern_blocks(ctx, rows / every), pattern_threads, 0, ctx.stream()>>>(
+      rowptr, colind, rows, every, keys, found);
   check_launch("find_diagonals_kernel");
 }
 
@@ -169,13 +182,13 @@ template <class I, class O> void slice_product<I, O>::count(const device_context
   program_ = array<unsigned char, space::device>(ctx, static_cast<std::int64_t>(uploaded_.size()));
   copy_bytes(ctx, program_.data(), uploaded_.data(), uploaded_.size(), space::host);
   sizes_ = array<int, space::device>(ctx, rows_);
-  is_whole_ = array<unsigned char, space::device>(ctx, (rows_ + diagonal_slice_rows - 1) /
-                                                           diagonal_slice_rows);
+  full_ =
+      array<unsigned, space::device>(ctx, (rows_ + diagonal_slice_rows - 1) / diagonal_slice_rows);
   const diagonal_counts counts{static_cast<int>(a_.size()), static_cast<int>(b_.size()),
                                plan_.diagonals};
   count_slices_kernel<<<blocks_for(rows_), block_threads, 0, ctx.stream()>>>(
       pattern(), reinterpret_cast<const std::int64_t*>(program_.data() + steps + windows), counts,
-      is_whole_.data(), sizes_.data(), &scratch_.data()->found.entries);
+      full_.data(), sizes_.data(), &scratch_.data()->found.entries);
   check_launch("count_slices_kernel");
   counted_ = std::make_unique<read_ahead<slice_findings>>(ctx.stream(), &scratch_.data()->found);
 }
@@ -188,7 +201,7 @@ template <class I, class O> sliced_pattern slice_product<I, O>::pattern() const 
           rows_,
           a_masks_.data(),
           is_square_ ? a_masks_.data() : b_masks_.data(),
-          is_whole_.data()};
+          full_.data()};
 }
 
 template <class I, class O> bool slice_product<I, O>::is_counted() {
@@ -197,7 +210,8 @@ template <class I, class O> bool slice_product<I, O>::is_counted() {
   scratch_ = {};
   uploaded_ = {};
   entries_ = static_cast<std::int64_t>(there.entries);
-  return there.a.is_unsorted == 0;
+  is_incomplete_ = there.a.is_incomplete != 0 || there.b.is_incomplete != 0;
+  return there.a.is_unsorted == 0 && !is_incomplete_;
 }
 
 template <class I, class O>

@@ -45,20 +45,24 @@ template <class T> struct placed_values { array<T, space::device> a, b; };
 /// and 4 for each of A's until sizes are dropped.
 template <class I, class O> class slice_product {
 public:
-  /// Finds diagonals, and counts C's rows where they pay. Waits to know whether they do.
+  /// Finds diagonals, and counts C's rows where they pay. Waits to know whether they do. By a
+  /// sample: in a sixteenth of many rows, which may miss one.
   slice_product(const device_context& ctx, const spgemm_factors<I, O>& f,
-                const spgemm::factor_sizes& sizes, const spgemm_thresholds& thresholds);
+                const spgemm::factor_sizes& sizes, const spgemm_thresholds& thresholds,
+                bool by_sample);
   /// Whether diagonals are few and full enough; else make the product another way.
   [[nodiscard]] bool pays() const { return pays_; }
-  /// Waits for the count; false if A's rows are not sorted, so that products have another order.
+  /// Waits for the count; false if A's rows are not sorted, so that products have another order, or
+  /// if a diagonal was missed.
   [[nodiscard]] bool is_counted();
+  [[nodiscard]] bool is_incomplete() const { return is_incomplete_; }
   /// Entries of C, and of each of its rows.
   [[nodiscard]] std::int64_t entries() const { return entries_; }
   [[nodiscard]] const int* sizes() const { return sizes_.data(); }
   void drop_sizes() { sizes_ = {}; }
   /// What stays; not the sizes.
   [[nodiscard]] std::size_t bytes() const {
-    return a_masks_.bytes() + b_masks_.bytes() + is_whole_.bytes() + program_.bytes();
+    return a_masks_.bytes() + b_masks_.bytes() + full_.bytes() + program_.bytes();
   }
 
   /// Queued. A and B may be elsewhere, with the patterns that were found.
@@ -72,7 +76,8 @@ public:
 
 private:
   void find_diagonals(const device_context& ctx, const O* rowptr, const I* colind,
-                      std::int64_t rows, unsigned long long* keys, found_diagonals* found) const;
+                      std::int64_t rows, bool by_sample, unsigned long long* keys,
+                      found_diagonals* found) const;
   array<unsigned long long, space::device> mask_rows(const device_context& ctx, const O* rowptr,
                                                      const I* colind, std::int64_t rows,
                                                      found_diagonals* found) const;
@@ -84,15 +89,15 @@ private:
   [[nodiscard]] sliced_pattern pattern() const;
 
   std::int64_t rows_ = 0, b_rows_ = 0, entries_ = 0;
-  bool pays_ = false, is_square_ = false; // square: B is A
-  std::vector<std::int64_t> a_, b_;       // diagonals, ascending
+  bool pays_ = false, is_incomplete_ = false, is_square_ = false; // square: B is A
+  std::vector<std::int64_t> a_, b_;                               // diagonals, ascending
   slice_plan plan_;
   std::vector<unsigned char> uploaded_; // until the count is there, as what follows
   array<slice_scratch, space::device> scratch_;
   std::unique_ptr<read_ahead<slice_findings>> counted_;
   array<unsigned char, space::device> program_; // steps, windows, A's diagonals
   array<unsigned long long, space::device> a_masks_, b_masks_;
-  array<unsigned char, space::device> is_whole_;
+  array<unsigned, space::device> full_;
   array<int, space::device> sizes_;
 };
 

@@ -125,6 +125,23 @@ TYPED_TEST(SpGEMMSlicesFew, AreSeenInASample) {
   }
 }
 
+/// Diagonals of many rows are looked for in a sixteenth of them, which may miss one.
+TYPED_TEST(SpGEMMSlicesFew, WhatTheSampleMisses) {
+  const auto& ctx = TypeParam::context();
+  const ways way;
+  auto m = on_diagonals(140'000, 140'000, {-1, 0, 1}, 1, 8);
+  for (int k = 0; k < 24; ++k) m.add(30 + 5'800 * k, 90 + 5'800 * k + k, 2);
+  const auto a = TypeParam::put_csr(m);
+  const auto want = copy_to(host(), multiply(ctx, a, a, {.thresholds = &way.apart}));
+  EXPECT_TRUE(same_matrix(multiply(ctx, a, a, {.thresholds = &way.by_diagonals}), want));
+  const auto info = multiply_compute(ctx, a, a);
+  csr<typename TypeParam::value, typename TypeParam::index, typename TypeParam::offset,
+      TypeParam::memory_space>
+      c(ctx, info.shape(), info.nnz());
+  multiply_fill(ctx, info, a, a, c);
+  EXPECT_TRUE(same_matrix(c, want));
+}
+
 TYPED_TEST(SpGEMMSlicesFew, AreChosenForGridsInPhasesToo) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
