@@ -170,15 +170,15 @@ __device__ bool looks_shifted(const spgemm_factors<I, O>& f, std::int64_t row, O
 }
 
 /// Where the numeric pass puts entries. A pattern that is there already is compared instead of
-/// written.
+/// written; one that is known to be there already is neither, by diagonals and by groups.
 template <class T, class I> struct fill_target {
-  I* colind;
+  I* colind; // null: known
   T* values;
   bool refill;
   template <class P> __device__ void put_column(P at, I column, int* wrong) const {
     if (!refill)
       colind[at] = column;
-    else if (colind[at] != column)
+    else if (colind != nullptr && colind[at] != column)
       atomicOr(wrong, 1);
   }
   template <class P> __device__ void put(P at, I column, T value, int* wrong) const {

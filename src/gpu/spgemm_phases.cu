@@ -47,10 +47,20 @@ template <class I, class O> struct kept_rows final : detail::kept_analysis {
     }
     return places_->exist() ? &*places_ : nullptr;
   }
+  /// The stamp of C's columns, once a refill has compared them.
+  [[nodiscard]] std::optional<unsigned long long> stamp() const {
+    const std::lock_guard<std::mutex> guard(lock_);
+    return stamp_;
+  }
+  void keep_stamp(unsigned long long stamp) const {
+    const std::lock_guard<std::mutex> guard(lock_);
+    stamp_ = stamp;
+  }
 
 private:
   mutable std::mutex lock_;
   mutable std::optional<product_places<I, O>> places_;
+  mutable std::optional<unsigned long long> stamp_;
 };
 
 /// Whether C goes by diagonals: then its rowptr is there, and they are kept.
@@ -137,7 +147,7 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
   known.a_rowptr = f.a_rowptr;
   const OC* const rowptr = c.rowptr().data();
   const spgemm_values<T> v{alpha, a.values().data(), ordered.view().values().data(), pattern};
-  const fill_target<T, I> target{c.colind().data(), c.values().data(), refill};
+  fill_target<T, I> target{c.colind().data(), c.values().data(), refill};
   stage_clock untimed(ctx, nullptr);
   const auto made = [&] {
     const auto* const places =
@@ -145,22 +155,29 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
     if (places != nullptr)
       return places->refill(ctx, f, v, known, kept.totals, *kept.bins, rowptr,
                             static_cast<std::int64_t>(kept.totals.entries), target);
-    array<int, space::device> wrong(ctx, 1);
-    check(cudaMemsetAsync(wrong.data(), 0, wrong.bytes(), ctx.stream()), "multiply_fill");
-    if (kept.slices || kept.dense) {
-      if (kept.dense)
-        fill_dense(ctx, *kept.dense, v, target, wrong.data());
-      else
-        kept.slices->fill(ctx, kept.slices->template place<T>(ctx, f, v), v, rowptr, target,
-                          wrong.data());
-      int is_wrong = 0; // waits without a refill, too: what is kept may be another context's memory
-      read_back(ctx, &is_wrong, std::as_const(wrong).data(), 1);
-      return is_wrong == 0;
-    }
-    if (kept.twins)
-      return fill_twins<T, I, O>(ctx, f, v, *kept.twins, rowptr, target, wrong.data(), untimed);
-    return fill_rows<T, I, O>(ctx, f, v, known, kept.totals, *kept.bins, rowptr, target,
-                              spgemm_order::of_a, wrong.data(), untimed);
+    array<refill_found, space::device> found(ctx, 1);
+    check(cudaMemsetAsync(found.data(), 0, found.bytes(), ctx.stream()), "multiply_fill");
+    int* const wrong = &found.data()->wrong;
+    if (kept.bins)
+      return fill_rows<T, I, O>(ctx, f, v, known, kept.totals, *kept.bins, rowptr, target,
+                                spgemm_order::of_a, wrong, untimed);
+    // Columns are compared by the first refill; after it their stamp is.
+    const auto known_stamp = refill ? kept.stamp() : std::nullopt;
+    if (refill && !kept.dense) stamp_columns<I>(ctx, target.colind, c.size(), &found.data()->stamp);
+    if (known_stamp) target.colind = nullptr;
+    if (kept.dense)
+      fill_dense(ctx, *kept.dense, v, target, wrong);
+    else if (kept.slices)
+      kept.slices->fill(ctx, kept.slices->template place<T>(ctx, f, v), v, rowptr, target, wrong);
+    else if (!fill_twins<T, I, O>(ctx, f, v, *kept.twins, rowptr, target, wrong, untimed))
+      return false;
+    refill_found
+        read{}; // waits without a refill, too: what is kept may be another context's memory
+    read_back(ctx, &read, std::as_const(found).data(), 1);
+    if (read.wrong != 0) return false;
+    if (known_stamp) return read.stamp == *known_stamp;
+    if (refill && !kept.dense) kept.keep_stamp(read.stamp);
+    return true;
   };
   if (!made()) throw_miscounted(ctx, f, a.size(), rowptr, refill);
 }

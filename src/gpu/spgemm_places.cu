@@ -40,13 +40,6 @@ __global__ void __launch_bounds__(block_threads)
   mine = warp_sum(mine);
   if (threadIdx.x % 32 == 0) atomicAdd(sum, mine);
 }
-template <class I>
-void stamp_columns(const device_context& ctx, const I* columns, std::int64_t n,
-                   unsigned long long* sum) {
-  stamp_columns_kernel<<<resident_blocks(ctx, n, 8), block_threads, 0, ctx.stream()>>>(columns, n,
-                                                                                       sum);
-  check_launch("stamp_columns_kernel");
-}
 
 /// Calls take(place, column, product) for the products of a row of A, in their order, each group of
 /// lanes those of its own row: `place` counts them from 0 on. Columns are read if they are asked
@@ -227,6 +220,15 @@ int pitch_for(int longest) { return longest | 1; }
 
 } // namespace
 
+template <class I>
+void stamp_columns(const device_context& ctx, const I* columns, std::int64_t n,
+                   unsigned long long* sum) {
+  if (n == 0) return;
+  stamp_columns_kernel<<<resident_blocks(ctx, n, 8), block_threads, 0, ctx.stream()>>>(columns, n,
+                                                                                       sum);
+  check_launch("stamp_columns_kernel");
+}
+
 template <class I, class O>
 product_places<I, O>::product_places(const device_context& ctx, const spgemm_factors<I, O>& f,
                                      const known_rows<I, O>& known, const spgemm_totals& totals,
@@ -322,6 +324,10 @@ bool product_places<I, O>::refill(const device_context& ctx, const spgemm_factor
   return read.stamp == stamp_;
 }
 
+template void stamp_columns<std::int32_t>(const device_context&, const std::int32_t*, std::int64_t,
+                                          unsigned long long*);
+template void stamp_columns<std::int64_t>(const device_context&, const std::int64_t*, std::int64_t,
+                                          unsigned long long*);
 #define LACUNA_INSTANTIATE(I, O) template class product_places<I, O>;
 LACUNA_FOR_EACH_KERNEL_INDEX(LACUNA_INSTANTIATE)
 #undef LACUNA_INSTANTIATE

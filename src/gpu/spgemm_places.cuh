@@ -14,6 +14,11 @@ struct refill_found {
   int wrong;
 };
 
+/// Adds up the stamp of so many columns, on top of what is there.
+template <class I>
+void stamp_columns(const device_context& ctx, const I* columns, std::int64_t n,
+                   unsigned long long* sum);
+
 /// Calls f(row) for the rows of a list.
 template <class I, class F> struct for_listed {
   row_list<I> rows;

@@ -200,6 +200,7 @@ __device__ inline slice_step load_step(const slice_step* at) {
 struct sliced_pattern {
   const slice_step* steps;
   const slice_window* windows;
+  const std::int64_t* c; // diagonals of C
   int window_count;
   std::int64_t rows;               // of A and C
   const unsigned long long *a, *b; // masks
@@ -218,11 +219,11 @@ template <class T> struct sliced_values {
   int a_diagonals, b_diagonals;
 };
 
-/// One slice of C: a lane has a row. `whole`: no mask is looked at.
-template <int width, bool whole, class T, class I>
+/// One slice of C: a lane has a row. `whole`: no mask is looked at. Without columns: C has them.
+template <int width, bool whole, bool columns, class T, class I>
 __device__ void fill_slice(const sliced_pattern& p, const sliced_values<T>& v, std::int64_t first,
                            int staged, bool at_once, read_offsets rowptr,
-                           const fill_target<T, I>& c, int* wrong, T* values, I* columns) {
+                           const fill_target<T, I>& c, int* wrong, T* values, slice_code* codes) {
   constexpr int lanes = diagonal_slice_rows;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const std::int64_t row = first + lane;
@@ -233,6 +234,13 @@ __device__ void fill_slice(const sliced_pattern& p, const sliced_values<T>& v, s
   std::int64_t to = rowptr[whole ? row : min(row, p.rows)];
   const std::int64_t begin = __shfl_sync(whole_warp, to, 0);
   const int own = at_once ? static_cast<int>(to - begin) : lane * staged;
+  const auto put = [&](std::int64_t to_place, int k) {
+    if (columns) {
+      const slice_code code = codes[k];
+      c.put_column(to_place, static_cast<I>(first + code % lanes + p.c[code / lanes]), wrong);
+    }
+    c.values[to_place] = values[k];
+  };
   int at = own, step = 0;
   slice_step next = load_step(p.steps);
   for (int w = 0; w < p.window_count; ++w) {
@@ -264,21 +272,21 @@ __device__ void fill_slice(const sliced_pattern& p, const sliced_values<T>& v, s
 #pragma unroll
     for (int u = 0; u < width; ++u)
       if ((made >> u & 1) != 0) {
-        columns[at] = static_cast<I>(row + window.diagonal + u);
+        if (columns) codes[at] = static_cast<slice_code>(lane + lanes * (window.first + u));
         values[at++] = v.pattern ? T{1} : sums[u];
       }
     if (window.is_last == 0) continue;
     __syncwarp();
     if (at_once) {
       const int count = __shfl_sync(whole_warp, at, lanes - 1);
-      for (int k = lane; k < count; k += lanes) c.put(begin + k, columns[k], values[k], wrong);
+      for (int k = lane; k < count; k += lanes) put(begin + k, k);
       return;
     }
     const int across = staged > lanes / 2 + 1 ? lanes : lanes / 2, k = lane % across;
     for (int r = lane / across; r < lanes; r += lanes / across) {
       const int count = __shfl_sync(whole_warp, at - own, r);
       const std::int64_t of_row = __shfl_sync(whole_warp, to, r);
-      if (k < count) c.put(of_row + k, columns[r * staged + k], values[r * staged + k], wrong);
+      if (k < count) put(of_row + k, r * staged + k);
     }
     __syncwarp();
     to += at - own;
@@ -287,7 +295,7 @@ __device__ void fill_slice(const sliced_pattern& p, const sliced_values<T>& v, s
 }
 
 /// One warp per slice.
-template <int width, class T, class I>
+template <int width, bool columns, class T, class I>
 __global__ void __launch_bounds__(128, width <= narrow_window ? 9 : 7) // 56, 72 registers
     fill_slices_kernel(const sliced_pattern p, const sliced_values<T> v, int staged, bool at_once,
                        read_offsets rowptr, const fill_target<T, I> c, int* wrong) {
@@ -299,12 +307,14 @@ __global__ void __launch_bounds__(128, width <= narrow_window ? 9 : 7) // 56, 72
   const int warp = static_cast<int>(threadIdx.x) / diagonal_slice_rows;
   const int warps = static_cast<int>(blockDim.x) / diagonal_slice_rows;
   T* const values = reinterpret_cast<T*>(shared) + warp * entries;
-  I* const columns =
-      reinterpret_cast<I*>(reinterpret_cast<T*>(shared) + warps * entries) + warp * entries;
+  slice_code* const codes =
+      reinterpret_cast<slice_code*>(reinterpret_cast<T*>(shared) + warps * entries) +
+      warp * entries;
   if (p.full[slice] == whole_warp)
-    fill_slice<width, true>(p, v, first, staged, at_once, rowptr, c, wrong, values, columns);
+    fill_slice<width, true, columns>(p, v, first, staged, at_once, rowptr, c, wrong, values, codes);
   else
-    fill_slice<width, false>(p, v, first, staged, at_once, rowptr, c, wrong, values, columns);
+    fill_slice<width, false, columns>(p, v, first, staged, at_once, rowptr, c, wrong, values,
+                                      codes);
 }
 
 } // namespace lacuna::detail::gpu

@@ -34,16 +34,19 @@ struct alignas(16) slice_step {
   LACUNA_BOTH unsigned first() const { return packed >> 24; }    // the sum that takes that
 };
 struct alignas(16) slice_window {
-  std::int64_t diagonal; // of its first sum
-  std::int32_t end;      // of its steps, which begin where the last window's end
-  std::int32_t is_last;  // of windows that are written together
+  std::int32_t first;   // the place of its first sum's diagonal among C's
+  std::int32_t end;     // of its steps, which begin where the last window's end
+  std::int32_t is_last; // of windows that are written together
 };
+/// An entry that waits to be written: its row in the slice and the place of its diagonal.
+using slice_code = std::uint16_t;
+inline constexpr int most_diagonals_of_c = 65536 / diagonal_slice_rows;
 
 struct slice_plan {
   int width = narrow_window;     // sums of a window, at most
   int staged = 0;                // entries of a row that are written together, at most
   bool at_once = false;          // they are all of a row
-  int diagonals = 0;             // of C
+  std::vector<std::int64_t> c;   // diagonals of C, ascending
   std::vector<slice_step> steps; // one more than there are: a step is read ahead
   std::vector<slice_window> windows;
 };
@@ -54,7 +57,8 @@ struct slice_plan {
 inline slice_plan plan_slices(const std::vector<std::int64_t>& a,
                               const std::vector<std::int64_t>& b, int at_once = most_of_whole_rows,
                               int staged = most_together) {
-  std::vector<std::int64_t> c;
+  slice_plan plan;
+  std::vector<std::int64_t>& c = plan.c;
   c.reserve(a.size() * b.size());
   for (const std::int64_t d : a)
     for (const std::int64_t e : b) c.push_back(d + e);
@@ -65,10 +69,9 @@ inline slice_plan plan_slices(const std::vector<std::int64_t>& a,
     while (end < of.size() && end - from < most && of[end] == of[end - 1] + 1) ++end;
     return end;
   };
-  slice_plan plan;
-  plan.diagonals = static_cast<int>(c.size());
-  plan.at_once = plan.diagonals <= at_once;
-  if (plan.at_once) staged = plan.diagonals;
+  const auto diagonals = static_cast<int>(c.size());
+  plan.at_once = diagonals <= at_once;
+  if (plan.at_once) staged = diagonals;
   for (std::size_t from = 0; from < c.size(); from = run_end(c, from, c.size()))
     if (run_end(c, from, c.size()) - from > narrow_window) plan.width = wide_window;
   int together = 0;
@@ -96,7 +99,8 @@ inline slice_plan plan_slices(const std::vector<std::int64_t>& a,
     }
     together += width;
     plan.staged = std::max(plan.staged, together);
-    plan.windows.push_back({c[from], static_cast<std::int32_t>(plan.steps.size()), 0});
+    plan.windows.push_back(
+        {static_cast<std::int32_t>(from), static_cast<std::int32_t>(plan.steps.size()), 0});
   }
   plan.windows.back().is_last = 1;
   plan.steps.push_back({});

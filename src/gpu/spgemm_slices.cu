@@ -146,6 +146,7 @@ slice_product<I, O>::slice_product(const device_context& ctx, const spgemm_facto
   a_ = sorted_diagonals(there.a);
   b_ = is_square_ ? a_ : sorted_diagonals(there.b);
   plan_ = plan_slices(a_, b_);
+  if (plan_.c.size() > most_diagonals_of_c) return;
   count(ctx);
   pays_ = true;
 }
@@ -174,29 +175,33 @@ slice_product<I, O>::mask_rows(const device_context& ctx, const O* rowptr, const
 template <class I, class O> void slice_product<I, O>::count(const device_context& ctx) {
   const std::size_t steps = plan_.steps.size() * sizeof(slice_step),
                     windows = plan_.windows.size() * sizeof(slice_window),
+                    of_c = plan_.c.size() * sizeof(std::int64_t),
                     diagonals = a_.size() * sizeof(std::int64_t);
-  uploaded_.resize(steps + windows + diagonals);
+  uploaded_.resize(steps + windows + of_c + diagonals);
   std::memcpy(uploaded_.data(), plan_.steps.data(), steps);
   std::memcpy(uploaded_.data() + steps, plan_.windows.data(), windows);
-  std::memcpy(uploaded_.data() + steps + windows, a_.data(), diagonals);
+  std::memcpy(uploaded_.data() + steps + windows, plan_.c.data(), of_c);
+  std::memcpy(uploaded_.data() + steps + windows + of_c, a_.data(), diagonals);
   program_ = array<unsigned char, space::device>(ctx, static_cast<std::int64_t>(uploaded_.size()));
   copy_bytes(ctx, program_.data(), uploaded_.data(), uploaded_.size(), space::host);
   sizes_ = array<int, space::device>(ctx, rows_);
   full_ =
       array<unsigned, space::device>(ctx, (rows_ + diagonal_slice_rows - 1) / diagonal_slice_rows);
   const diagonal_counts counts{static_cast<int>(a_.size()), static_cast<int>(b_.size()),
-                               plan_.diagonals};
+                               static_cast<int>(plan_.c.size())};
   count_slices_kernel<<<blocks_for(rows_), block_threads, 0, ctx.stream()>>>(
-      pattern(), reinterpret_cast<const std::int64_t*>(program_.data() + steps + windows), counts,
-      full_.data(), sizes_.data(), &scratch_.data()->found.entries);
+      pattern(), reinterpret_cast<const std::int64_t*>(program_.data() + steps + windows + of_c),
+      counts, full_.data(), sizes_.data(), &scratch_.data()->found.entries);
   check_launch("count_slices_kernel");
   counted_ = std::make_unique<read_ahead<slice_findings>>(ctx.stream(), &scratch_.data()->found);
 }
 
 template <class I, class O> sliced_pattern slice_product<I, O>::pattern() const {
   const auto* const steps = reinterpret_cast<const slice_step*>(program_.data());
+  const auto* const windows = reinterpret_cast<const slice_window*>(steps + plan_.steps.size());
   return {steps,
-          reinterpret_cast<const slice_window*>(steps + plan_.steps.size()),
+          windows,
+          reinterpret_cast<const std::int64_t*>(windows + plan_.windows.size()),
           static_cast<int>(plan_.windows.size()),
           rows_,
           a_masks_.data(),
@@ -259,19 +264,25 @@ void slice_product<I, O>::fill(const device_context& ctx, const placed_values<T>
                                 static_cast<int>(b_.size())};
   const int staged = plan_.staged | 1; // odd: lanes side by side meet in no bank
   constexpr int warps = 4;             // of a block that fills
-  const std::size_t bytes =
-      (sizeof(T) + sizeof(I)) * static_cast<std::size_t>(warps * diagonal_slice_rows * staged);
-  const auto launch = [&](auto width) {
-    auto* const kernel = fill_slices_kernel<width(), T, I>;
+  const auto launch = [&](auto width, auto columns) {
+    const std::size_t bytes = (sizeof(T) + (columns() ? sizeof(slice_code) : 0)) *
+                              static_cast<std::size_t>(warps * diagonal_slice_rows * staged);
+    auto* const kernel = fill_slices_kernel<width(), columns(), T, I>;
     allow_shared(kernel, bytes);
     kernel<<<blocks_of_slices(rows_, warps), 32 * warps, bytes, ctx.stream()>>>(
         pattern(), values, staged, plan_.at_once, rowptr, target, wrong);
     check_launch("fill_slices_kernel");
   };
-  if (plan_.width == narrow_window)
-    launch(std::integral_constant<int, narrow_window>{});
+  const auto launch_width = [&](auto columns) {
+    if (plan_.width == narrow_window)
+      launch(std::integral_constant<int, narrow_window>{}, columns);
+    else
+      launch(std::integral_constant<int, wide_window>{}, columns);
+  };
+  if (target.colind != nullptr)
+    launch_width(std::true_type{});
   else
-    launch(std::integral_constant<int, wide_window>{});
+    launch_width(std::false_type{});
 }
 
 #define LACUNA_INSTANTIATE(I, O)                                                                   \

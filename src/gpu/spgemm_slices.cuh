@@ -69,7 +69,8 @@ public:
   template <class T>
   placed_values<T> place(const device_context& ctx, const spgemm_factors<I, O>& f,
                          const spgemm_values<T>& v) const;
-  /// C, whose rowptr has the sizes. Queued; `wrong` as in fill_target.
+  /// C, whose rowptr has the sizes; values alone where there are no columns. Queued; `wrong` as in
+  /// fill_target.
   template <class T>
   void fill(const device_context& ctx, const placed_values<T>& placed, const spgemm_values<T>& v,
             read_offsets rowptr, const fill_target<T, I>& target, int* wrong) const;
