@@ -24,6 +24,8 @@ if(LACUNA_PETSC_LIBRARY_FOUND AND MPI_C_FOUND)
   add_library(lacuna_petsc INTERFACE)
   target_include_directories(lacuna_petsc SYSTEM INTERFACE ${LACUNA_PETSC_LIBRARY_INCLUDE_DIRS} ${MPI_C_INCLUDE_DIRS})
   target_link_libraries(lacuna_petsc INTERFACE ${LACUNA_PETSC_LIBRARY_LINK_LIBRARIES} ${MPI_C_LIBRARIES})
+  # mpi.h without the classes that were MPI's C++, which are in a library of their own.
+  target_compile_definitions(lacuna_petsc INTERFACE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
 elseif(LACUNA_PETSC STREQUAL ON)
   message(FATAL_ERROR "LACUNA_PETSC=ON, but pkg-config finds no petsc, or there is no MPI (libpetsc-real-dev)")
 endif()
