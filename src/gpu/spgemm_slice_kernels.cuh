@@ -189,13 +189,6 @@ __global__ void __launch_bounds__(128)
     to[k * diagonal_slice_rows] = (mask >> k & 1) != 0 ? staged[at++] : T{0};
 }
 
-__device__ inline slice_step load_step(const slice_step* at) {
-  const int4 whole = __ldg(reinterpret_cast<const int4*>(at));
-  slice_step step;
-  memcpy(&step, &whole, sizeof step);
-  return step;
-}
-
 /// What counting and filling read of the factors.
 struct sliced_pattern {
   const slice_step* steps;
@@ -242,7 +235,7 @@ __device__ void fill_slice(const sliced_pattern& p, const sliced_values<T>& v, s
     c.values[to_place] = values[k];
   };
   int at = own, step = 0;
-  slice_step next = load_step(p.steps);
+  slice_step next = load_whole(p.steps);
   for (int w = 0; w < p.window_count; ++w) {
     const slice_window window = p.windows[w];
     T sums[width];
@@ -251,7 +244,7 @@ __device__ void fill_slice(const sliced_pattern& p, const sliced_values<T>& v, s
     unsigned made = 0;
     for (; step < window.end; ++step) {
       const slice_step s = next;
-      next = load_step(p.steps + step + 1);
+      next = load_whole(p.steps + step + 1);
       const std::int64_t j = row + s.diagonal; // a row of B's, if A has an entry there
       const bool is_met = whole || (mask >> s.a() & 1) != 0;
       unsigned has = s.sums();

@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(block_threads)
       const int end = p.windows[w].end;
       unsigned made = 0;
       for (; step < end; ++step) {
-        const slice_step s = load_step(p.steps + step);
+        const slice_step s = load_whole(p.steps + step);
         if ((its_mask >> s.a() & 1) != 0)
           made |= static_cast<unsigned>(p.b[its + s.diagonal] >> s.b()) << s.first() & s.sums();
       }

@@ -11,8 +11,8 @@
 // another. A segment, pieces that follow one another in a leaf.
 //
 //   product with   bytes                                            read from the tree
-//   the matrix     12 per window, 2 per piece, 24 per segment       values, columns
-//   its transpose  12 per window, 8 per piece, 2 per entry          values
+//   the matrix     16 per window, 2 per piece, 32 per segment       values, columns
+//   its transpose  16 per window, 8 per piece, 2 per entry          values
 //   both           32 per tile, 2 per line
 #pragma once
 
@@ -24,19 +24,20 @@
 
 namespace lacuna::detail {
 
-struct tree_tile {
+/// All of these are loaded whole.
+struct alignas(16) tree_tile {
   std::uint32_t first_window, first_piece, first_segment;
   std::uint32_t first_line, first_begin;
   std::uint16_t slots, lines; ///< lines: 0 if it is a part of a single line
   std::int32_t waiting;       ///< parts of lines: where the sum of the first waits; -1: whole lines
   std::uint32_t parts;        ///< of a line: its sums that wait lie together
 };
-struct tree_window {
+struct alignas(16) tree_window {
   std::uint32_t pieces, segments;               ///< slots in which one begins
   std::uint16_t pieces_before, segments_before; ///< of the tile's
 };
 /// Places are those of slot 0, had it been the segment's.
-struct tree_segment {
+struct alignas(16) tree_segment {
   std::int64_t values;  ///< bytes
   std::int64_t columns; ///< bytes; unused where columns follow one another
   std::int64_t first;   ///< column * 16 + kind
@@ -49,7 +50,7 @@ constexpr int step_of(tree_columns kind) {
   return kind == tree_columns::following ? 0 : 1 << (number / 2 + number % 2);
 }
 /// Of a transposed product: places are those of slot 0, modulo 2^32.
-struct tree_piece {
+struct alignas(8) tree_piece {
   std::uint32_t value; ///< counted in values
   std::uint32_t row;
 };

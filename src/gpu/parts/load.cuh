@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 namespace lacuna::detail::gpu {
 
@@ -41,6 +43,19 @@ __device__ inline std::uint32_t load_once(const std::uint32_t* p) {
 }
 __device__ inline std::uint64_t load_once(const std::uint64_t* p) {
   return static_cast<std::uint64_t>(load_once(reinterpret_cast<const std::int64_t*>(p)));
+}
+
+/// Loads what does not change meanwhile, by as few instructions as its alignment lets.
+template <class S> __device__ inline S load_whole(const S* p) {
+  static_assert(alignof(S) == 8 || alignof(S) == 16);
+  using word = std::conditional_t<alignof(S) == 16, int4, int2>;
+  constexpr int words = sizeof(S) / sizeof(word);
+  word all[words];
+#pragma unroll
+  for (int w = 0; w < words; ++w) all[w] = __ldg(reinterpret_cast<const word*>(p) + w);
+  S s;
+  memcpy(&s, all, sizeof s);
+  return s;
 }
 
 /// All lanes, for instructions that take a mask of them.
