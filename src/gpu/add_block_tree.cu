@@ -175,7 +175,35 @@ template <class I> struct sum_lists {
   tree_task<I>* tasks[2];
   std::int32_t* numbers; ///< of pairs: their items
   std::uint64_t* nodes;  ///< of pairs
+  std::int32_t* pairs;   ///< those of small leaves, then those of large ones
 };
+
+/// The leaves of a row of blocks, by a warp.
+template <class I>
+__device__ void write_stripe_leaves(const sum_stripes<I>& s, int line, std::int64_t first,
+                                    const std::int32_t* order, const sum_lists<I>& to) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, count = s.counts[line];
+  const std::int64_t all_large = s.before(s.large_at(), s.rows);
+  std::int64_t large = s.before(s.large_at(), line), small = first - large;
+  large += s.before(s.leaves_at(), s.rows) - all_large;
+  for (int from = 0; from < count; from += 32) {
+    const int k = from + lane;
+    const std::int32_t pair = k < count ? order[k] : 0;
+    const sum_leaf leaf = s.leaves[pair];
+    const unsigned larges = __ballot_sync(whole_warp, k < count && leaf.is_large());
+    if (k < count) {
+      const std::uint64_t node = tree_pointer(leaf.type, s.place_of_pair(pair, line), leaf.entries);
+      to.items[first + k] = {node, static_cast<I>(s.begin(line)),
+                             static_cast<I>(std::int64_t{s.pairs[pair].col} << s.bits)};
+      to.numbers[pair] = static_cast<std::int32_t>(first + k);
+      to.nodes[pair] = node;
+      const int before = __popc(larges & ((1u << lane) - 1));
+      to.pairs[leaf.is_large() ? large + before : small + lane - before] = pair;
+    }
+    large += __popc(larges);
+    small += 32 - __popc(larges);
+  }
+}
 
 /// Items and tasks; columns after rows.
 template <class I>
@@ -188,19 +216,10 @@ __global__ void __launch_bounds__(32 * stripe_warps)
   const int stripe = columns ? s.rows + line : line, count = s.counts[stripe];
   const std::int32_t* const order = s.order[columns ? 1 : 0] + s.base(stripe);
   const std::int64_t first = s.before(columns ? s.column_leaves_at() : s.leaves_at(), line);
-  for (int k = lane; k < count; k += 32) {
-    const std::int32_t pair = order[k];
-    if (columns) {
-      to.by_column[first + k] = to.numbers[pair];
-      continue;
-    }
-    const sum_leaf leaf = s.leaves[pair];
-    const std::uint64_t node = tree_pointer(leaf.type, s.place_of_pair(pair, line), leaf.entries);
-    to.items[first + k] = {node, static_cast<I>(s.begin(stripe)),
-                           static_cast<I>(std::int64_t{s.pairs[pair].col} << s.bits)};
-    to.numbers[pair] = static_cast<std::int32_t>(first + k);
-    to.nodes[pair] = node;
-  }
+  if (columns)
+    for (int k = lane; k < count; k += 32) to.by_column[first + k] = to.numbers[order[k]];
+  else
+    write_stripe_leaves(s, line, first, order, to);
   write_stripe_tasks(s, stripe, first, order, to.tasks[columns ? 1 : 0]);
   if (line != 0 || lane != 0) return;
   const std::int64_t from = columns ? s.rows : 0, end = from + (columns ? s.cols : s.rows);
@@ -215,7 +234,7 @@ __global__ void __launch_bounds__(32 * stripe_warps)
 /// What the host must know before results are allocated.
 struct sum_needs {
   unsigned long long widest[2];
-  std::int64_t leaves, entries, tasks[2], slots[2], pool_bytes;
+  std::int64_t leaves, large_leaves, entries, tasks[2], slots[2], pool_bytes;
   std::uint64_t root;
 };
 
@@ -260,7 +279,7 @@ add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
 
   const auto stripes = rows + cols;
   device_numbers starts(ctx, 2 * (stripes + 2)), counts(ctx, stripes), crossing(ctx, room),
-      order(ctx, 2 * room), numbers(ctx, room), children(ctx, inner);
+      order(ctx, 2 * room), numbers(ctx, room), work(ctx, room), children(ctx, inner);
   array<leaf_pair<I>, space::device> pairs(ctx, room);
   array<sum_leaf, space::device> leaves(ctx, room);
   array<std::int64_t, space::device> bytes_before(ctx, room);
@@ -303,8 +322,9 @@ add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
     return sum_operand<T, I>{*operands[of], operands[of]->a.items.size(), cut[of]->pieces.data(),
                              reinterpret_cast<const unsigned char*>(cut[of]->pool.data())};
   };
-  const sum_leaves<T, I> sum{leaves_of(0), leaves_of(1), extent, pairs.data(), leaves.data(), room};
-  count_sum_leaves(ctx, sum);
+  const sum_leaves<T, I> sum{
+      {leaves_of(0), leaves_of(1)}, extent, pairs.data(), leaves.data(), room};
+  count_sum_leaves(ctx, sum, (a.a.nnz + b.a.nnz) / room > most_small_entries / 2);
   order_stripes_kernel<<<stripe_blocks(stripes), 32 * stripe_warps, 0, ctx.stream()>>>(s);
   check_launch("order_stripes_kernel");
   const auto children_of = [&](int level) {
@@ -327,6 +347,7 @@ add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
            [s, top, levels, inner, needs = needs.data(),
             children = children.data()] __device__(std::int64_t) {
              needs->leaves = s.before(s.leaves_at(), s.rows);
+             needs->large_leaves = s.before(s.large_at(), s.rows);
              needs->entries = s.before(s.entries_at(), s.rows);
              needs->tasks[0] = s.before(s.tasks_at(), s.rows);
              needs->tasks[1] = s.before(s.tasks_at() + s.rows, s.cols);
@@ -361,17 +382,18 @@ add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
   t.column_sums = {static_cast<std::int64_t>(need.widest[1]), need.slots[1]};
   auto* const pool = reinterpret_cast<unsigned char*>(t.pool.data());
   check(cudaMemsetAsync(pool, 0, 16, ctx.stream()), "add: memset");
-  const sum_lists<I> lists{t.items.data(),
-                           t.by_column.data(),
-                           {t.row_tasks.data(), t.column_tasks.data()},
-                           numbers.data(),
-                           nodes.data()};
+  const sum_lists<I> lists{
+      t.items.data(), t.by_column.data(), {t.row_tasks.data(), t.column_tasks.data()},
+      numbers.data(), nodes.data(),       work.data()};
   for (const bool columns : {false, true}) {
     write_lists_kernel<<<stripe_blocks(columns ? cols : rows), 32 * stripe_warps, 0,
                          ctx.stream()>>>(s, lists, columns);
     check_launch("write_lists_kernel");
   }
-  fill_sum_leaves(ctx, sum, nodes.data(), pool);
+  const std::int64_t small_leaves = need.leaves - need.large_leaves;
+  fill_sum_leaves(ctx, sum, false, work.data(), small_leaves, nodes.data(), pool);
+  fill_sum_leaves(ctx, sum, true, work.data() + small_leaves, need.large_leaves, nodes.data(),
+                  pool);
   for (int level = 1; level < levels; ++level) {
     write_inner_kernel<<<grid_blocks(level), 1 << bits, 0, ctx.stream()>>>(children_of(level),
                                                                            nodes.data(), pool);

@@ -25,13 +25,17 @@ template <class I> struct leaf_pair {
   [[nodiscard]] __device__ bool is_none() const { return a < 0 && b < 0; }
 };
 
+/// A leaf of the sum with more entries is large: several warps write it.
+constexpr int most_small_entries = 256;
+
 /// A leaf of the sum.
-struct sum_leaf {
+struct alignas(16) sum_leaf {
   std::int32_t entries, bytes;
   std::uint16_t runs;
   tree_node type;
   std::uint8_t queue;
   bool copied; ///< byte by byte the leaf of the one that has it
+  [[nodiscard]] __device__ bool is_large() const { return entries > most_small_entries; }
 };
 
 /// An operand whose flat leaves were cut: items of them are left out, pieces follow the others.
@@ -58,19 +62,21 @@ template <class T, class I> struct sum_operand {
 
 /// Pairs in the order of their rows, room for as many as both operands have leaves.
 template <class T, class I> struct sum_leaves {
-  sum_operand<T, I> a, b;
+  sum_operand<T, I> of[2];
   index<I> extent;
   const leaf_pair<I>* pairs;
   sum_leaf* leaves;
   std::int64_t room;
 };
 
-/// Entries, runs, types, bytes.
+/// Entries, runs, types, bytes. large: whether most leaves are.
 template <class T, class I>
-void count_sum_leaves(const device_context& ctx, const sum_leaves<T, I>& sum);
-/// Writes all bytes of the leaves; nodes: their pointers.
+void count_sum_leaves(const device_context& ctx, const sum_leaves<T, I>& sum, bool large);
+/// Writes all bytes of the leaves of so many pairs, which are large, or small; nodes: pointers of
+/// all pairs.
 template <class T, class I>
-void fill_sum_leaves(const device_context& ctx, const sum_leaves<T, I>& sum,
-                     const std::uint64_t* nodes, unsigned char* pool);
+void fill_sum_leaves(const device_context& ctx, const sum_leaves<T, I>& sum, bool large,
+                     const std::int32_t* pairs, std::int64_t count, const std::uint64_t* nodes,
+                     unsigned char* pool);
 
 } // namespace lacuna::detail::gpu

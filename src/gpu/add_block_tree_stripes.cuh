@@ -68,7 +68,7 @@ template <class I> struct sum_stripes {
     return min(begin(s) + (std::int64_t{1} << bits), lines);
   }
   // Sections of totals: of rows leaves, bytes, entries; of rows and columns tasks, their slots; of
-  // columns leaves; bytes of inner nodes.
+  // columns leaves; of rows large leaves; bytes of inner nodes.
   [[nodiscard]] __host__ __device__ std::int64_t leaves_at() const { return 0; }
   [[nodiscard]] __host__ __device__ std::int64_t bytes_at() const { return std::int64_t{rows}; }
   [[nodiscard]] __host__ __device__ std::int64_t entries_at() const {
@@ -81,8 +81,11 @@ template <class I> struct sum_stripes {
   [[nodiscard]] __host__ __device__ std::int64_t column_leaves_at() const {
     return 5 * std::int64_t{rows} + 2 * std::int64_t{cols};
   }
-  [[nodiscard]] __host__ __device__ std::int64_t inner_at() const {
+  [[nodiscard]] __host__ __device__ std::int64_t large_at() const {
     return 5 * std::int64_t{rows} + 3 * std::int64_t{cols};
+  }
+  [[nodiscard]] __host__ __device__ std::int64_t inner_at() const {
+    return 6 * std::int64_t{rows} + 3 * std::int64_t{cols};
   }
   /// Totals of a section before element k of it.
   [[nodiscard]] __device__ std::int64_t before(std::int64_t section, std::int64_t k) const {
@@ -220,6 +223,7 @@ __global__ void __launch_bounds__(32 * stripe_warps) order_stripes_kernel(const 
   __syncwarp();
   constexpr int no_queue = 63;
   std::int64_t entries = 0;
+  int large = 0;
   for (int first = 0; first < count; first += 32) {
     const int k = first + lane;
     int queue = no_queue;
@@ -229,14 +233,17 @@ __global__ void __launch_bounds__(32 * stripe_warps) order_stripes_kernel(const 
         pair = pair_at_or_after(s, s.crossing[base + k], line);
         s.crossing[base + k] = static_cast<std::int32_t>(pair);
       }
-      queue = s.leaves[pair].queue;
-      entries += s.leaves[pair].entries;
+      const sum_leaf leaf = s.leaves[pair];
+      queue = leaf.queue;
+      entries += leaf.entries;
+      large += leaf.is_large() ? 1 : 0;
     }
     const unsigned same = __match_any_sync(whole_warp, queue);
     if ((same & lower) == 0) queues[queue] += __popc(same);
     __syncwarp();
   }
   entries = warp_sum(entries);
+  large = __reduce_add_sync(whole_warp, large);
   int total, total_above;
   const int own = sums_before_lane(queues[lane], total);
   const int above = sums_before_lane(queues[32 + lane], total_above);
@@ -275,6 +282,7 @@ __global__ void __launch_bounds__(32 * stripe_warps) order_stripes_kernel(const 
     s.totals[s.leaves_at() + line] = count;
     s.totals[s.bytes_at() + line] = bytes;
     s.totals[s.entries_at() + line] = entries;
+    s.totals[s.large_at() + line] = large;
   } else {
     s.totals[s.column_leaves_at() + line] = count;
   }

@@ -1,4 +1,6 @@
-// Places of a leaf's entries, without their values.
+// Places of a leaf's entries, walked by one or several warps. Lanes go along entries: which run an
+// entry is of, lanes that hold runs tell those that hold entries. For leaves that lie in one row
+// and one column of blocks, so that 32 bits count their entries; some have wide coordinates.
 #pragma once
 
 #include "gpu/block_tree.cuh"
@@ -6,68 +8,95 @@
 namespace lacuna::detail::gpu {
 
 /// Loads of a lane that are under way at a time.
-constexpr int loads_ahead = 4;
+constexpr int loads_ahead = 2;
 
-/// Calls f(row, column) for each entry of a leaf, by all lanes of a warp: of a leaf by rows each
-/// lane has runs of its own.
-template <class T, class F>
-__device__ void for_each_place(const unsigned char* pool, std::uint64_t node, int rows, int cols,
-                               const F& f) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const tree_node type = type_of(node);
-  if (has_header(type)) {
-    leaf_walk<const T> walk;
-    walk.begin(pool, node, rows, cols);
-    while (!walk.done()) {
-      std::uint32_t row, col;
-      const T* value;
-      if (walk.next(row, col, value)) f(static_cast<int>(row), static_cast<int>(col));
+/// What a leaf's pointer and its first bytes say. All 0: no leaf, no places.
+template <class T> struct leaf_places {
+  const T* values;
+  const unsigned char* list; ///< coordinates; of masked leaves the mask
+  int places;                ///< of values: entries, but of dense and masked leaves all
+  int runs, cols;
+  tree_node type;
+
+  [[nodiscard]] __device__ bool is_full() const {
+    return type == tree_node::dense || type == tree_node::masked;
+  }
+  [[nodiscard]] __device__ int coordinate(int k) const {
+    const int bytes = coordinate_bytes(type);
+    if (bytes == 1) return list[k];
+    if (bytes == 2) return reinterpret_cast<const std::uint16_t*>(list)[k];
+    return static_cast<int>(reinterpret_cast<const std::uint32_t*>(list)[k]);
+  }
+};
+/// rows, cols: how far the leaf reaches inside of the matrix, where it is dense.
+template <class T>
+__device__ leaf_places<T> places_of(const unsigned char* pool, std::uint64_t node, int rows,
+                                    int cols) {
+  const unsigned char* p = pool + place_of(node);
+  leaf_places<T> leaf{};
+  leaf.type = type_of(node);
+  leaf.cols = cols;
+  leaf.places = leaf.is_full() ? rows * cols : static_cast<int>(count_of(node));
+  if (has_header(leaf.type)) {
+    leaf.places = static_cast<int>(*reinterpret_cast<const std::int64_t*>(p));
+    leaf.runs = static_cast<int>(*reinterpret_cast<const std::uint32_t*>(p + 8));
+    p += 16;
+  }
+  leaf.values = reinterpret_cast<const T*>(p);
+  leaf.list = p + (is_coo(leaf.type) ? padded_entries(leaf.type, leaf.places) : leaf.places) *
+                      static_cast<std::int64_t>(sizeof(T));
+  if (leaf.type == tree_node::rows) {
+    leaf.runs = (leaf.list[0] | leaf.list[1] << 8) + 1;
+    leaf.list += 2;
+  }
+  return leaf;
+}
+
+/// Calls f(k, row, column) for each entry of a leaf, whose value is values[k], by all threads of
+/// `warps` warps, of which this is number `warp`.
+template <int warps, class T, class F>
+__device__ void for_each_place(const leaf_places<T>& leaf, int warp, const F& f) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, own = 32 * warp + lane;
+  if (leaf.is_full()) {
+    int row = own / leaf.cols, col = own % leaf.cols;
+    for (int k = own; k < leaf.places; k += 32 * warps) {
+      if (leaf.type == tree_node::dense || (leaf.list[k / 8] >> (k % 8) & 1) != 0) f(k, row, col);
+      for (col += 32 * warps; col >= leaf.cols; col -= leaf.cols) ++row;
     }
     return;
   }
-  const unsigned char* const leaf = pool + place_of(node);
-  const int entries = static_cast<int>(count_of(node));
-  if (type == tree_node::dense || type == tree_node::masked) {
-    const int places = rows * cols;
-    const unsigned char* const mask = leaf + places * static_cast<int>(sizeof(T));
-    int row = lane / cols, col = lane % cols;
-    for (int k = lane; k < places; k += 32) {
-      if (type == tree_node::dense || (mask[k / 8] >> (k % 8) & 1) != 0) f(row, col);
-      for (col += 32; col >= cols; col -= cols) ++row;
-    }
+  if (!is_rows(leaf.type)) {
+    for (int k = own; k < leaf.places; k += 32 * warps)
+      f(k, leaf.coordinate(2 * k), leaf.coordinate(2 * k + 1));
     return;
   }
-  if (is_coo(type)) {
-    const auto* const list = reinterpret_cast<const uchar2*>(
-        leaf + padded_entries(type, entries) * static_cast<int>(sizeof(T)));
-    for (int first = lane; first < entries; first += 32 * loads_ahead) {
-      uchar2 at[loads_ahead];
-#pragma unroll
-      for (int u = 0; u < loads_ahead; ++u) at[u] = list[min(first + 32 * u, entries - 1)];
-#pragma unroll
-      for (int u = 0; u < loads_ahead; ++u)
-        if (first + 32 * u < entries) f(int{at[u].x}, int{at[u].y});
-    }
-    return;
-  }
-  const unsigned char* const list = leaf + entries * static_cast<int>(sizeof(T));
-  const int runs = (list[0] | list[1] << 8) + 1;
-  const unsigned char* columns = list + 2 + 2 * runs;
-  for (int first = 0; first < runs; first += 32) {
+  // Each warp has every so many runs, up to 32 at a time; it passes over those of the others.
+  const int at_a_time = min(32, (leaf.runs + warps - 1) / warps);
+  int before = 0;
+  for (int first = 0, turn = 0; first < leaf.runs; first += at_a_time, ++turn) {
     const int run = first + lane;
-    const int row = run < runs ? list[2 + run] : 0;
-    const int length = run < runs ? list[2 + runs + run] + 1 : 0;
-    int total;
-    const unsigned char* const own = columns + sums_before_lane(length, total);
-    for (int k = 0; k < length; k += loads_ahead) {
-      unsigned char col[loads_ahead];
-#pragma unroll
-      for (int u = 0; u < loads_ahead; ++u) col[u] = own[min(k + u, length - 1)];
-#pragma unroll
-      for (int u = 0; u < loads_ahead; ++u)
-        if (k + u < length) f(row, int{col[u]});
+    const bool has = lane < at_a_time && run < leaf.runs;
+    const int length = has ? leaf.coordinate(leaf.runs + run) + 1 : 0;
+    if (turn % warps != warp) {
+      before += __reduce_add_sync(whole_warp, length);
+      continue;
     }
-    columns += total;
+    const int row = has ? leaf.coordinate(run) : 0;
+    int total, begun = 0;
+    const int start = sums_before_lane(length, total);
+    const int columns = 2 * leaf.runs + before;
+    int next = lane < total ? leaf.coordinate(columns + lane) : 0;
+    for (int from = 0; from < total; from += 32) {
+      const int k = from + lane, col = next;
+      if (k + 32 < total) next = leaf.coordinate(columns + k + 32);
+      const auto at = static_cast<unsigned>(start - from);
+      const unsigned begins = __reduce_or_sync(whole_warp, has && at < 32 ? 1u << at : 0u);
+      const int of_run = begun + __popc(begins & (0xffffffffu >> (31 - lane))) - 1;
+      const int row_of_entry = __shfl_sync(whole_warp, row, of_run);
+      begun += __popc(begins);
+      if (k < total) f(before + k, row_of_entry, col);
+    }
+    before += total;
   }
 }
 

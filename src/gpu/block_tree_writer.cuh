@@ -21,13 +21,17 @@ template <class T> struct leaf_writer {
   [[nodiscard]] __device__ int padded() const {
     return static_cast<int>(padded_entries(leaf.type, leaf.entries));
   }
-  /// What is not entries, by all lanes.
-  __device__ void begin() const {
-    const int lane = static_cast<int>(threadIdx.x) % 32, units = leaf.bytes / 16;
+  /// Zeros where no entry writes: of a masked leaf everywhere, else the last bytes. By so many
+  /// threads, of which this is number `at_thread`; they wait before they write anything else.
+  __device__ void clear(int at_thread, int threads) const {
+    const int units = leaf.bytes / 16;
     auto* const to = reinterpret_cast<uint4*>(at);
-    for (int i = leaf.type == tree_node::masked ? lane : units - 1 + lane; i < units; i += 32)
+    for (int i = leaf.type == tree_node::masked ? at_thread : units - 1 + at_thread; i < units;
+         i += threads)
       to[i] = {0, 0, 0, 0};
-    __syncwarp();
+  }
+  /// What is not entries, by the first warp.
+  __device__ void begin(int lane) const {
     if (is_rows(leaf.type) && lane == 0) {
       list()[0] = static_cast<unsigned char>((leaf.runs - 1) & 255);
       list()[1] = static_cast<unsigned char>((leaf.runs - 1) >> 8);

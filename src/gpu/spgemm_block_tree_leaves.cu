@@ -47,7 +47,8 @@ __global__ void __launch_bounds__(32 * list_warps)
   for (int i = lane; i < d * words; i += 32) marks[i] = 0;
   __syncwarp();
   const factor_leaf leaf = from[k];
-  for_each_place<T>(leaf.pool, leaf.node, leaf.rows, leaf.cols, [&](int row, int col) {
+  const auto places = places_of<T>(leaf.pool, leaf.node, leaf.rows, leaf.cols);
+  for_each_place<1>(places, 0, [&](int, int row, int col) {
     const int r = transposed ? col : row, c = transposed ? row : col;
     atomicOr(marks + r * words + c / 32, 1u << (c % 32));
   });
@@ -68,20 +69,13 @@ __global__ void __launch_bounds__(32 * list_warps)
   __syncwarp();
   unsigned char* const cols = to.cols + to.first[k];
   T* const values = to.values + to.first[k];
-  leaf_walk<const T> walk;
-  walk.begin(leaf.pool, leaf.node, leaf.rows, leaf.cols);
-  while (!walk.done()) {
-    std::uint32_t row, col;
-    const T* value;
-    if (walk.next(row, col, value)) {
-      const auto r = static_cast<int>(transposed ? col : row);
-      const auto c = static_cast<int>(transposed ? row : col);
-      int at = starts[r] + __popc(marks[r * words + c / 32] & ((1u << (c % 32)) - 1));
-      for (int w = 0; w < c / 32; ++w) at += __popc(marks[r * words + w]);
-      cols[at] = static_cast<unsigned char>(c);
-      values[at] = *value;
-    }
-  }
+  for_each_place<1>(places, 0, [&](int from_place, int row, int col) {
+    const int r = transposed ? col : row, c = transposed ? row : col;
+    int at = starts[r] + __popc(marks[r * words + c / 32] & ((1u << (c % 32)) - 1));
+    for (int w = 0; w < c / 32; ++w) at += __popc(marks[r * words + w]);
+    cols[at] = static_cast<unsigned char>(c);
+    values[at] = places.values[from_place];
+  });
 }
 
 /// A thread block for each block of C, a thread for each of its rows.
