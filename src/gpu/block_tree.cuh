@@ -20,6 +20,14 @@ template <class Number> __device__ Number sums_before_lane(Number value, Number&
   return sum - value;
 }
 
+/// A part of a leaf: entries, of dense and masked leaves places, of whole rows. A leaf by rows:
+/// and the first of the 32 runs that they are of, or of all, and the entries before that run.
+struct leaf_piece {
+  std::int64_t leaf; ///< -1: none
+  std::int64_t first, end;
+  std::int64_t run, run_first;
+};
+
 /// A leaf's entries by rows, up to 32 at a time, one for each lane; all lanes of a warp call it
 /// together. T is const where values are only read.
 template <class T> class leaf_walk {
@@ -89,10 +97,49 @@ public:
     at_ += 32;
     return inside;
   }
-  /// Leaves out what next() would have given, of a flat leaf.
-  __device__ void skip() {
-    std::uint32_t row = 0;
-    at_ = is_rows(type_) ? step_through_runs(row) : at_ + 32;
+  /// Goes to a piece, after begin(). Returns the row of the entry before it, if that may be the
+  /// piece's first row, too; else -1.
+  __device__ std::int64_t begin_piece(const leaf_piece& piece) {
+    at_ = piece.first;
+    end_ = piece.end;
+    if (is_full()) {
+      row_ += static_cast<int>(piece.first / cols_);
+    } else if (is_coo(type_)) {
+      if (at_ > 0) return coordinate(2 * (at_ - 1));
+    } else {
+      run_ = piece.run;
+      at_ = piece.run_first;
+      load_runs();
+      at_ = piece.first;
+      begun_ = __popc(__ballot_sync(whole_warp, length_ > 0 && start_ < at_));
+      const int row = __shfl_sync(whole_warp, row_, begun_ == 0 ? 0 : begun_ - 1);
+      if (begun_ > 0) return static_cast<std::uint32_t>(row);
+    }
+    return -1;
+  }
+  /// Of the leaf, places of a dense or masked one.
+  [[nodiscard]] __device__ std::int64_t entries() const { return end_; }
+  /// Entries before a place, by all lanes.
+  [[nodiscard]] __device__ std::int64_t entries_before(std::int64_t place) const {
+    if (type_ != tree_node::masked) return place;
+    int count = 0;
+    for (auto k = static_cast<int>(place) - 1 - lane(); k >= 0; k -= 32)
+      count += has_place_at(k) ? 1 : 0;
+    return warp_sum(count);
+  }
+  /// Chunks of a leaf by rows have 32 runs, others so many entries, dense and masked ones whole
+  /// rows. Warps add up a chunk's entries together.
+  [[nodiscard]] __device__ std::int64_t chunks(std::int64_t most) const {
+    return is_rows(type_) ? (std::int64_t{runs_} + 31) / 32
+                          : (end_ + whole_rows(most) - 1) / whole_rows(most);
+  }
+  [[nodiscard]] __device__ std::int64_t entries_of_chunk(std::int64_t chunk,
+                                                         std::int64_t most) const {
+    if (!is_rows(type_)) return min(whole_rows(most), end_ - chunk * whole_rows(most));
+    const std::int64_t run = 32 * chunk, runs = min(std::int64_t{32}, runs_ - run);
+    const std::uint32_t less = lane() < runs ? coordinate(runs_ + run + lane()) : 0;
+    return runs + __reduce_add_sync(whole_warp, less & 0xffff) +
+           (std::int64_t{__reduce_add_sync(whole_warp, less >> 16)} << 16);
   }
 
 private:
@@ -105,34 +152,38 @@ private:
     if (width_ == 2) return load_once(reinterpret_cast<const std::uint16_t*>(list_) + k);
     return load_once(reinterpret_cast<const std::uint32_t*>(list_) + k);
   }
+  __device__ std::int64_t whole_rows(std::int64_t entries) const {
+    return is_full() ? entries / cols_ * cols_ : entries;
+  }
   __device__ bool has_place_at(std::int64_t k) const { return (list_[k / 8] >> (k % 8) & 1) != 0; }
 
-  /// The row of this lane's entry; returns where the entries end that are given together. Lanes
-  /// hold 32 runs, where each begins.
-  __device__ std::int64_t step_through_runs(std::uint32_t& row) {
-    if (at_ == chunk_end_) {
-      const std::int64_t run = run_ + lane();
-      const bool has = run < runs_;
-      length_ = has ? std::int64_t{coordinate(runs_ + run)} + 1 : 0;
-      row_ = has ? static_cast<int>(coordinate(run)) : 0;
-      std::int64_t up_to_here = length_;
+  /// Lanes hold 32 runs, where each begins.
+  __device__ void load_runs() {
+    const std::int64_t run = run_ + lane();
+    const bool has = run < runs_;
+    length_ = has ? std::int64_t{coordinate(runs_ + run)} + 1 : 0;
+    row_ = has ? static_cast<int>(coordinate(run)) : 0;
+    std::int64_t up_to_here = length_;
 #pragma unroll
-      for (int step = 1; step < 32; step *= 2) {
-        const std::int64_t other = __shfl_up_sync(whole_warp, up_to_here, step);
-        if (lane() >= step) up_to_here += other;
-      }
-      start_ = at_ + up_to_here - length_;
-      chunk_end_ = at_ + __shfl_sync(whole_warp, up_to_here, 31);
-      run_ += 32;
-      begun_ = 0;
+    for (int step = 1; step < 32; step *= 2) {
+      const std::int64_t other = __shfl_up_sync(whole_warp, up_to_here, step);
+      if (lane() >= step) up_to_here += other;
     }
+    start_ = at_ + up_to_here - length_;
+    chunk_end_ = at_ + __shfl_sync(whole_warp, up_to_here, 31);
+    run_ += 32;
+    begun_ = 0;
+  }
+  /// The row of this lane's entry; returns where the entries end that are given together.
+  __device__ std::int64_t step_through_runs(std::uint32_t& row) {
+    if (at_ == chunk_end_) load_runs();
     const std::int64_t from = start_ - at_;
     const unsigned begins =
         __reduce_or_sync(whole_warp, length_ > 0 && from >= 0 && from < 32 ? 1u << from : 0u);
     const int own = begun_ + __popc(begins & (0xffffffffu >> (31 - lane()))) - 1;
     row = static_cast<std::uint32_t>(__shfl_sync(whole_warp, row_, own < 0 ? 0 : own % 32));
     begun_ += __popc(begins);
-    return min(at_ + 32, chunk_end_);
+    return min(at_ + 32, min(chunk_end_, end_));
   }
 
   tree_node type_ = tree_node::none;

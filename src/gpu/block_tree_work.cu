@@ -2,8 +2,7 @@
 // are). Entries are listed leaf by leaf, then for each direction sorted by line, which tells tile
 // and place, and back by tile, which tells slots. Each sort moves 8 bytes an entry for every 8
 // bits.
-#include "gpu/block_tree.cuh"
-#include "gpu/block_tree_frame.cuh"
+#include "gpu/block_tree_pieces.cuh"
 
 namespace lacuna::detail::gpu {
 namespace {
@@ -72,16 +71,19 @@ listed_tree_entries list_tree_entries(const device_context& ctx,
   });
   listed_tree_entries list{work_words(ctx, a.nnz), work_words(ctx, a.nnz), work_words(ctx, a.nnz),
                            work_words(ctx, a.nnz)};
-  for_each_leaf(ctx, leaves, "block_tree: entries",
-                [a, before = before.data(), to_row = list.row.data(), to_col = list.col.data(),
-                 to_place = list.place.data(),
-                 to_leaf = list.leaf.data()] __device__(std::int64_t k) {
-                  const tree_item<I> item = a.items.data()[k];
+  const auto pieces = list_pieces(ctx, a);
+  for_each_leaf(ctx, pieces.size(), "block_tree: entries",
+                [a, pieces = pieces.data(), before = before.data(), to_row = list.row.data(),
+                 to_col = list.col.data(), to_place = list.place.data(),
+                 to_leaf = list.leaf.data()] __device__(std::int64_t p) {
+                  const leaf_piece piece = pieces[p];
+                  if (piece.leaf < 0) return;
+                  const tree_item<I> item = a.items.data()[piece.leaf];
                   const T* const values = reinterpret_cast<const T*>(pool_of(a));
                   const unsigned lower = (1u << threadIdx.x % 32) - 1;
-                  std::int64_t at = before[k];
-                  leaf_walk<const T> walk;
-                  begin_item(walk, a, item);
+                  auto walk = walk_item<const T>(a, piece.leaf);
+                  std::int64_t at = before[piece.leaf] + walk.entries_before(piece.first);
+                  (void)walk.begin_piece(piece);
                   while (!walk.done()) {
                     std::uint32_t row, col;
                     const T* value;
@@ -92,7 +94,7 @@ listed_tree_entries list_tree_entries(const device_context& ctx,
                       to_row[to] = static_cast<std::uint32_t>(item.row) + row;
                       to_col[to] = static_cast<std::uint32_t>(item.col) + col;
                       to_place[to] = static_cast<std::uint32_t>(value - values);
-                      to_leaf[to] = static_cast<std::uint32_t>(k);
+                      to_leaf[to] = static_cast<std::uint32_t>(piece.leaf);
                     }
                     at += __popc(lanes);
                   }

@@ -1,7 +1,9 @@
-// A block tree back to CSR, and given new values, on the device. A warp walks each leaf: runs of
-// entries of one row are listed and sorted by places, which gives where each goes.
-#include "gpu/block_tree.cuh"
-#include "gpu/block_tree_frame.cuh"
+// A block tree back to CSR, and given new values, on the device. A warp walks each leaf, or a piece
+// of a flat one: runs of entries of one row are listed and sorted by places, which gives where each
+// goes.
+#include <algorithm>
+
+#include "gpu/block_tree_pieces.cuh"
 #include "gpu/parts/offsets.cuh"
 
 namespace lacuna::detail::gpu {
@@ -11,6 +13,8 @@ namespace {
 /// lanes.
 class run_finder {
 public:
+  /// row: of the entry before the first window, or -1.
+  __device__ explicit run_finder(std::int64_t row) : row_(row) {}
   __device__ bool begins(bool inside, std::uint32_t row) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     entries_ = __ballot_sync(whole_warp, inside);
@@ -27,29 +31,32 @@ public:
   [[nodiscard]] __device__ unsigned runs() const { return begins_; }
 
 private:
-  std::int64_t row_ = -1; // of the last entry before the window
+  std::int64_t row_; // of the last entry before the window
   unsigned entries_ = 0, begins_ = 0;
 };
 
-/// Calls f(inside, begins a run, row, column, value) for a leaf's entries, by all lanes together.
+/// Calls f(finder, inside, begins a run, row, column, value) for a piece's entries, by all lanes
+/// together. A run that the piece before begins is not begun again.
 template <class T, class I, class F>
-__device__ void walk_leaf(const tree_arrays<const T, I, space::device>& a, std::int64_t k,
-                          run_finder& finder, const F& f) {
-  const tree_item<I> item = a.items.data()[k];
-  leaf_walk<const T> walk;
-  begin_item(walk, a, item);
+__device__ void walk_piece(const tree_arrays<const T, I, space::device>& a, const leaf_piece& piece,
+                           const F& f) {
+  if (piece.leaf < 0) return;
+  const tree_item<I> item = a.items.data()[piece.leaf];
+  auto walk = walk_item<const T>(a, piece.leaf);
+  run_finder finder(walk.begin_piece(piece));
   while (!walk.done()) {
     std::uint32_t row, col;
     const T* value;
     const bool inside = walk.next(row, col, value);
     const bool begins = finder.begins(inside, row);
-    f(inside, begins, item.row + std::int64_t{row}, item.col + std::int64_t{col}, value);
+    f(finder, inside, begins, item.row + std::int64_t{row}, item.col + std::int64_t{col}, value);
   }
 }
 
 /// Runs of a tree's leaves, leaf by leaf.
 template <class I> struct tree_runs {
-  array<std::int64_t, space::device> before;         ///< runs of leaves before each
+  array<leaf_piece, space::device> pieces;
+  array<std::int64_t, space::device> before;         ///< runs of pieces before each
   array<std::int64_t, space::device> entries_before; ///< likewise entries
   array<std::int64_t, space::device> first;          ///< entries before each run, and one more
   array<I, space::device> row, col;
@@ -58,54 +65,93 @@ template <class I> struct tree_runs {
 template <class T, class I>
 tree_runs<I> list_tree_runs(const device_context& ctx,
                             const tree_arrays<const T, I, space::device>& a) {
-  const std::int64_t leaves = a.items.size();
-  array<std::int64_t, space::device> run_counts(ctx, leaves), entry_counts(ctx, leaves);
+  auto pieces = list_pieces(ctx, a);
+  const std::int64_t piece_count = pieces.size();
+  array<std::int64_t, space::device> run_counts(ctx, piece_count), entry_counts(ctx, piece_count);
   for_each_leaf(
-      ctx, leaves, "to_csr: runs",
-      [a, runs = run_counts.data(), entries = entry_counts.data()] __device__(std::int64_t k) {
-        run_finder finder;
+      ctx, piece_count, "to_csr: runs",
+      [a, pieces = pieces.data(), runs = run_counts.data(),
+       entries = entry_counts.data()] __device__(std::int64_t k) {
         std::int64_t run_count = 0, entry_count = 0;
-        walk_leaf(a, k, finder, [&](bool, bool, std::int64_t, std::int64_t, const T*) {
-          run_count += __popc(finder.runs());
-          entry_count += __popc(finder.entries());
-        });
+        walk_piece(a, pieces[k],
+                   [&](const run_finder& finder, bool, bool, std::int64_t, std::int64_t, const T*) {
+                     run_count += __popc(finder.runs());
+                     entry_count += __popc(finder.entries());
+                   });
         if (threadIdx.x % 32 != 0) return;
         runs[k] = run_count;
         entries[k] = entry_count;
       });
   tree_runs<I> r;
-  r.before = array<std::int64_t, space::device>(ctx, leaves + 1);
-  r.entries_before = array<std::int64_t, space::device>(ctx, leaves + 1);
-  exclusive_sums(ctx, leaves, run_counts.data(), r.before.data());
-  exclusive_sums(ctx, leaves, entry_counts.data(), r.entries_before.data());
+  r.before = array<std::int64_t, space::device>(ctx, piece_count + 1);
+  r.entries_before = array<std::int64_t, space::device>(ctx, piece_count + 1);
+  exclusive_sums(ctx, piece_count, run_counts.data(), r.before.data());
+  exclusive_sums(ctx, piece_count, entry_counts.data(), r.entries_before.data());
   std::int64_t count = 0;
-  read_back(ctx, &count, r.before.data() + leaves, 1);
+  read_back(ctx, &count, r.before.data() + piece_count, 1);
   if (count > 0xffffffffLL)
     throw unsupported("to_csr: a device takes trees of up to 2^32 runs of entries");
   r.first = array<std::int64_t, space::device>(ctx, count + 1);
   r.row = array<I, space::device>(ctx, count);
   r.col = array<I, space::device>(ctx, count);
-  for_each_leaf(ctx, leaves, "to_csr: runs",
-                [a, count, before = r.before.data(), entries_before = r.entries_before.data(),
-                 first = r.first.data(), to_row = r.row.data(),
-                 to_col = r.col.data()] __device__(std::int64_t k) {
+  for_each_leaf(ctx, piece_count, "to_csr: runs",
+                [a, count, pieces = pieces.data(), before = r.before.data(),
+                 entries_before = r.entries_before.data(), first = r.first.data(),
+                 to_row = r.row.data(), to_col = r.col.data()] __device__(std::int64_t k) {
                   const unsigned lower = (1u << threadIdx.x % 32) - 1;
-                  run_finder finder;
                   std::int64_t run = before[k], entry = entries_before[k];
-                  walk_leaf(a, k, finder,
-                            [&](bool, bool begins, std::int64_t row, std::int64_t col, const T*) {
-                              if (begins) {
-                                const std::int64_t at = run + __popc(finder.runs() & lower);
-                                first[at] = entry + __popc(finder.entries() & lower);
-                                to_row[at] = static_cast<I>(row);
-                                to_col[at] = static_cast<I>(col);
-                              }
-                              run += __popc(finder.runs());
-                              entry += __popc(finder.entries());
-                            });
+                  walk_piece(a, pieces[k],
+                             [&](const run_finder& finder, bool, bool begins, std::int64_t row,
+                                 std::int64_t col, const T*) {
+                               if (begins) {
+                                 const std::int64_t at = run + __popc(finder.runs() & lower);
+                                 first[at] = entry + __popc(finder.entries() & lower);
+                                 to_row[at] = static_cast<I>(row);
+                                 to_col[at] = static_cast<I>(col);
+                               }
+                               run += __popc(finder.runs());
+                               entry += __popc(finder.entries());
+                             });
                   if (k == 0 && threadIdx.x == 0) first[count] = a.nnz;
                 });
+  r.pieces = std::move(pieces);
   return r;
+}
+
+/// Of a leaf that gets new values, the most.
+constexpr std::int64_t most_leaf_warps = 256;
+
+/// New values for the rest of a leaf, or of a piece, by a warp.
+template <class T, class I>
+__device__ void place_in_rest(const tree_source<T, I>& from, const read_offsets& rowptr,
+                              const tree_item<I>& item, leaf_walk<T> walk) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  while (!walk.done()) {
+    std::uint32_t row, col;
+    T* value;
+    const bool inside = walk.next(row, col, value);
+    // The first of a row in the window looks for its place; the others follow one another in A.
+    const unsigned entries = __ballot_sync(whole_warp, inside);
+    const std::uint32_t above = __shfl_up_sync(whole_warp, row, 1);
+    const unsigned begins = __ballot_sync(whole_warp, lane == 0 || row != above);
+    const int first = 31 - __clz(static_cast<int>(begins & (0xffffffffu >> (31 - lane))));
+    const unsigned of_row = entries & (0xffffffffu << first);
+    const int finder = of_row == 0 ? lane : __ffs(static_cast<int>(of_row)) - 1;
+    std::int64_t found = 0, last = 0;
+    if (inside) last = rowptr[item.row + std::int64_t{row} + 1];
+    if (inside && lane == finder) {
+      const std::int64_t begin = rowptr[item.row + std::int64_t{row}];
+      found = begin + lower_bound(from.col + begin, last - begin,
+                                  static_cast<I>(item.col + std::int64_t{col}));
+    }
+    found = __shfl_sync(whole_warp, found, finder) + __popc(of_row & ((1u << lane) - 1));
+    if (!inside || found >= last) continue; // else A has another pattern
+    const bool in_order = from.from.narrow == nullptr && from.from.wide == nullptr;
+    const std::int64_t k = in_order                    ? found
+                           : from.from.wide != nullptr ? from.from.wide[found]
+                                                       : from.from.narrow[found];
+    *value = from.values[k];
+  }
 }
 
 } // namespace
@@ -153,30 +199,28 @@ csr_d<T, I, O> tree_to_csr(const device_context& ctx,
              }
              rowptr[i] = static_cast<O>(places[low]);
            });
-  for_each_leaf(
-      ctx, a.items.size(), "to_csr: entries",
-      [a, scale, before = runs.before.data(), first = runs.first.data(),
-       entries_before = runs.entries_before.data(), place = place_of_run.data(),
-       colind = result.colind().data(),
-       values = result.values().data()] __device__(std::int64_t k) {
-        const int lane = static_cast<int>(threadIdx.x) % 32;
-        const unsigned lower = (1u << lane) - 1;
-        run_finder finder;
-        std::int64_t run = before[k], entry = entries_before[k];
-        walk_leaf(a, k, finder,
-                  [&](bool inside, bool begins, std::int64_t, std::int64_t col, const T* value) {
-                    if (inside) {
-                      const std::int64_t own =
-                          run - 1 + __popc(finder.runs() & lower) + (begins ? 1 : 0);
-                      const std::int64_t to =
-                          place[own] - first[own] + entry + __popc(finder.entries() & lower);
-                      colind[to] = static_cast<I>(col);
-                      values[to] = scale == T{1} ? *value : scale * *value;
-                    }
-                    run += __popc(finder.runs());
-                    entry += __popc(finder.entries());
-                  });
-      });
+  for_each_leaf(ctx, runs.pieces.size(), "to_csr: entries",
+                [a, scale, pieces = runs.pieces.data(), before = runs.before.data(),
+                 first = runs.first.data(), entries_before = runs.entries_before.data(),
+                 place = place_of_run.data(), colind = result.colind().data(),
+                 values = result.values().data()] __device__(std::int64_t k) {
+                  const unsigned lower = (1u << threadIdx.x % 32) - 1;
+                  std::int64_t run = before[k], entry = entries_before[k];
+                  walk_piece(a, pieces[k],
+                             [&](const run_finder& finder, bool inside, bool begins, std::int64_t,
+                                 std::int64_t col, const T* value) {
+                               if (inside) {
+                                 const std::int64_t own =
+                                     run - 1 + __popc(finder.runs() & lower) + (begins ? 1 : 0);
+                                 const std::int64_t to = place[own] - first[own] + entry +
+                                                         __popc(finder.entries() & lower);
+                                 colind[to] = static_cast<I>(col);
+                                 values[to] = scale == T{1} ? *value : scale * *value;
+                               }
+                               run += __popc(finder.runs());
+                               entry += __popc(finder.entries());
+                             });
+                });
   return result;
 }
 
@@ -186,39 +230,30 @@ void place_in_tree(const device_context& ctx, const tree_source<T, I>& from,
   const device_guard guard(ctx.device());
   const auto rowptr = from.rowptr.wide != nullptr ? read_offsets(from.rowptr.wide)
                                                   : read_offsets(from.rowptr.narrow);
+  // It takes no memory: each of a leaf's warps finds its pieces by going through all chunks.
+  const std::int64_t warps = std::clamp<std::int64_t>(
+      from.nnz / (to.items.size() * piece_entries + 1), 1, most_leaf_warps);
   for_each_leaf(
-      ctx, to.items.size(), "update_values: block_tree",
-      [from, to, rowptr] __device__(std::int64_t leaf) {
-        const int lane = static_cast<int>(threadIdx.x) % 32;
+      ctx, checked_mul(to.items.size(), warps), "update_values: block_tree",
+      [from, to, rowptr, warps] __device__(std::int64_t k) {
+        const std::int64_t leaf = k / warps;
         const tree_item<I> item = to.items.data()[leaf];
-        leaf_walk<T> walk;
-        begin_item(walk, to, item);
-        while (!walk.done()) {
-          std::uint32_t row, col;
-          T* value;
-          const bool inside = walk.next(row, col, value);
-          // The first of a row in the window looks for its place; the others follow one another in
-          // A.
-          const unsigned entries = __ballot_sync(whole_warp, inside);
-          const std::uint32_t above = __shfl_up_sync(whole_warp, row, 1);
-          const unsigned begins = __ballot_sync(whole_warp, lane == 0 || row != above);
-          const int first = 31 - __clz(static_cast<int>(begins & (0xffffffffu >> (31 - lane))));
-          const unsigned of_row = entries & (0xffffffffu << first);
-          const int finder = of_row == 0 ? lane : __ffs(static_cast<int>(of_row)) - 1;
-          std::int64_t found = 0, last = 0;
-          if (inside) last = rowptr[item.row + std::int64_t{row} + 1];
-          if (inside && lane == finder) {
-            const std::int64_t begin = rowptr[item.row + std::int64_t{row}];
-            found = begin + lower_bound(from.col + begin, last - begin,
-                                        static_cast<I>(item.col + std::int64_t{col}));
+        const auto whole = walk_item<T>(to, leaf);
+        if (warps == 1) return place_in_rest(from, rowptr, item, whole);
+        const std::int64_t chunks = whole.chunks(piece_entries);
+        std::int64_t first = 0, turn = leaf * warps - k; // of the next piece: 0 is this warp's
+        for (std::int64_t c = 0; c < chunks; ++c) {
+          const std::int64_t entries = whole.entries_of_chunk(c, piece_entries);
+          for (std::int64_t at = 0; at < entries; at += piece_entries) {
+            if (turn == 0) {
+              auto walk = whole;
+              (void)walk.begin_piece(
+                  {leaf, first + at, first + min(at + piece_entries, entries), 32 * c, first});
+              place_in_rest(from, rowptr, item, walk);
+            }
+            turn = turn + 1 == warps ? 0 : turn + 1;
           }
-          found = __shfl_sync(whole_warp, found, finder) + __popc(of_row & ((1u << lane) - 1));
-          if (!inside || found >= last) continue; // else A has another pattern
-          const bool in_order = from.from.narrow == nullptr && from.from.wide == nullptr;
-          const std::int64_t k = in_order                    ? found
-                                 : from.from.wide != nullptr ? from.from.wide[found]
-                                                             : from.from.narrow[found];
-          *value = from.values[k];
+          first += entries;
         }
       });
 }
