@@ -31,23 +31,44 @@ template <class I> struct inner_children {
   int level;
   const std::int32_t* counts; ///< children of each node
 
+  [[nodiscard]] __device__ std::int64_t row_of(std::int64_t row, int at) const {
+    return (row << stripes.bits) + at;
+  }
+  [[nodiscard]] __device__ std::int64_t col_of(std::int64_t col, int at) const {
+    return (col << stripes.bits) + at;
+  }
+  /// What in_row goes on from.
+  [[nodiscard]] __device__ std::int64_t first_in_row(std::int64_t row, std::int64_t col,
+                                                     int at) const {
+    const std::int64_t child_row = row_of(row, at);
+    if (child_row >= grid.child_rows) return 0;
+    return level > 1 ? below.first + child_row * below.cols + col_of(col, 0)
+                     : pair_at_or_after(stripes, static_cast<int>(child_row), col_of(col, 0));
+  }
   template <class F>
-  __device__ void in_row(std::int64_t row, std::int64_t col, int at, const F& f) const {
-    const std::int64_t child_row = (row << stripes.bits) + at, first = col << stripes.bits;
+  __device__ void in_row(std::int64_t row, std::int64_t col, int at, std::int64_t first,
+                         const F& f) const {
+    const std::int64_t child_row = row_of(row, at);
     if (child_row >= grid.child_rows) return;
-    const std::int64_t end = min(first + (std::int64_t{1} << stripes.bits), grid.child_cols);
     if (level > 1) {
-      for (std::int64_t c = first; c < end; ++c) {
-        const std::int64_t k = below.first + child_row * below.cols + c;
-        if (counts[k] > 0) f(static_cast<int>(c - first), k);
+      const auto cols = static_cast<int>(cols_of(col));
+      for (int c = 0; c < cols; c += 16) {
+        unsigned has = 0; // all loaded before the first is used
+#pragma unroll
+        for (int u = 0; u < 16; ++u)
+          if (c + u < cols && counts[first + c + u] > 0) has |= 1u << u;
+        for (; has != 0; has &= has - 1) {
+          const int child = c + __ffs(static_cast<int>(has)) - 1;
+          f(child, first + child);
+        }
       }
       return;
     }
     const auto stripe = static_cast<int>(child_row);
     const std::int64_t last = stripes.base(stripe) + stripes.counts[stripe];
-    for (std::int64_t k = pair_at_or_after(stripes, stripe, first);
-         k < last && stripes.pairs[k].col < end; ++k)
-      f(static_cast<int>(stripes.pairs[k].col - first), k);
+    const std::int64_t begin = col_of(col, 0), end = begin + cols_of(col);
+    for (std::int64_t k = first; k < last && stripes.pairs[k].col < end; ++k)
+      f(static_cast<int>(stripes.pairs[k].col - begin), k);
   }
   [[nodiscard]] __device__ std::int64_t rows_of(std::int64_t row) const {
     return min(std::int64_t{1} << stripes.bits, grid.child_rows - (row << stripes.bits));
@@ -60,9 +81,9 @@ template <class I> struct inner_children {
 /// The pointer to a node of a level's grid.
 template <class I>
 __device__ std::uint64_t inner_pointer(const sum_stripes<I>& s, const inner_grid& grid,
-                                       const std::int32_t* counts, std::int64_t k) {
-  const std::int64_t at = k - grid.first, d = std::int64_t{1} << s.bits;
-  const std::int64_t row = at / grid.cols, col = at % grid.cols;
+                                       const std::int32_t* counts, std::int64_t row,
+                                       std::int64_t col) {
+  const std::int64_t k = grid.first + row * grid.cols + col, d = std::int64_t{1} << s.bits;
   const tree_node type = smallest_inner(counts[k], min(d, grid.child_rows - row * d),
                                         min(d, grid.child_cols - col * d));
   const std::int64_t place = 16 + s.before(s.bytes_at(), s.rows) + s.before(s.inner_at(), k);
@@ -90,9 +111,11 @@ __device__ inline int sums_before_thread(int value, int& total) {
 /// A block for each place of the grid, a thread for each of its rows.
 template <class I>
 __global__ void count_inner_kernel(const inner_children<I> in, std::int32_t* counts) {
-  const std::int64_t row = blockIdx.x / in.grid.cols, col = blockIdx.x % in.grid.cols;
+  const auto grid_cols = static_cast<unsigned>(in.grid.cols);
+  const std::int64_t row = blockIdx.x / grid_cols, col = blockIdx.x % grid_cols;
+  const int at = static_cast<int>(threadIdx.x);
   int own = 0, total;
-  in.in_row(row, col, static_cast<int>(threadIdx.x), [&](int, std::int64_t) { ++own; });
+  in.in_row(row, col, at, in.first_in_row(row, col, at), [&](int, std::int64_t) { ++own; });
   (void)sums_before_thread(own, total);
   if (threadIdx.x != 0) return;
   const std::int64_t k = in.grid.first + blockIdx.x, rows = in.rows_of(row), cols = in.cols_of(col);
@@ -104,11 +127,12 @@ __global__ void count_inner_kernel(const inner_children<I> in, std::int32_t* cou
 template <class I>
 __global__ void write_inner_kernel(const inner_children<I> in, const std::uint64_t* nodes,
                                    unsigned char* pool) {
-  const std::int64_t row = blockIdx.x / in.grid.cols, col = blockIdx.x % in.grid.cols;
+  const auto grid_cols = static_cast<unsigned>(in.grid.cols);
+  const std::int64_t row = blockIdx.x / grid_cols, col = blockIdx.x % grid_cols;
   const std::int64_t k = in.grid.first + blockIdx.x;
   if (in.counts[k] == 0) return;
   const int at = static_cast<int>(threadIdx.x);
-  const std::uint64_t node = inner_pointer(in.stripes, in.grid, in.counts, k);
+  const std::uint64_t node = inner_pointer(in.stripes, in.grid, in.counts, row, col);
   const bool dense = type_of(node) == tree_node::inner_dense;
   auto* const pointers = reinterpret_cast<std::uint64_t*>(pool + place_of(node));
   const std::int64_t cols = in.cols_of(col);
@@ -117,12 +141,15 @@ __global__ void write_inner_kernel(const inner_children<I> in, const std::uint64
   for (std::int64_t i = dense ? at : bytes / 16 - 1 + at; i < bytes / 16; i += blockDim.x)
     units[i] = {0, 0, 0, 0};
   int own = 0, total;
-  in.in_row(row, col, at, [&](int, std::int64_t) { ++own; });
+  const std::int64_t first = in.first_in_row(row, col, at);
+  in.in_row(row, col, at, first, [&](int, std::int64_t) { ++own; });
   int to = sums_before_thread(own, total); // waits for the zeros, too
   auto* const coordinates = reinterpret_cast<std::uint16_t*>(pointers + total);
-  in.in_row(row, col, at, [&](int c, std::int64_t child) {
+  in.in_row(row, col, at, first, [&](int c, std::int64_t child) {
     const std::uint64_t pointer =
-        in.level == 1 ? nodes[child] : inner_pointer(in.stripes, in.below, in.counts, child);
+        in.level == 1
+            ? nodes[child]
+            : inner_pointer(in.stripes, in.below, in.counts, in.row_of(row, at), in.col_of(col, c));
     if (dense) {
       pointers[at * cols + c] = pointer;
     } else {
@@ -356,7 +383,7 @@ add_trees(const device_context& ctx, const tree_operand<T, I, space::device>& a,
              needs->pool_bytes =
                  16 + s.before(s.bytes_at(), s.rows) + s.before(s.inner_at(), inner);
              if (levels > 1) {
-               needs->root = inner_pointer(s, top, children, top.first);
+               needs->root = inner_pointer(s, top, children, 0, 0);
              } else {
                const sum_leaf leaf = s.leaves[0];
                needs->root = tree_pointer(leaf.type, 16, leaf.entries);

@@ -21,6 +21,9 @@ template <int bits, int warps> struct leaf_group {
   static constexpr int leaves = warps > 1 ? 1 : bits == 8 ? 2 : 4; ///< of a thread block
   static constexpr int rows = lines / threads;                     ///< of a thread
   static constexpr int marks = lines * words;
+  /// Thread blocks on a multiprocessor: 40 warps, 48 registers; marks of 256 lines leave room for
+  /// fewer.
+  static constexpr int blocks = bits == 8 ? 8 : 40 / (warps * leaves);
 
   __device__ static int leaf() { return static_cast<int>(threadIdx.x) / threads; }
   __device__ static int thread() { return static_cast<int>(threadIdx.x) % threads; }
@@ -84,11 +87,13 @@ __device__ void mark_places(unsigned* marks, const sum_parts<T>& parts) {
   for (int i = Group::thread(); i < Group::marks / 4; i += Group::threads) units[i] = {0, 0, 0, 0};
   Group::wait();
 #pragma unroll 1
-  for (const sum_part<T>& part : parts.of)
+  for (const sum_part<T>& part : parts.of) {
+    const bool transposed = part.transposed;
     for_each_place<warps>(part.places, Group::thread() / 32, [&](int, int row, int col) {
-      const int i = part.transposed ? col : row, j = part.transposed ? row : col;
+      const int i = transposed ? col : row, j = transposed ? row : col;
       atomicOr(marks + j / 32 * Group::lines + i, 1u << (j % 32));
     });
+  }
   Group::wait();
 }
 
@@ -129,7 +134,8 @@ __device__ int count_rows(const unsigned* marks, int* of_warps, int (&lengths)[G
 }
 
 template <int bits, int warps, class T, class I>
-__global__ void __launch_bounds__(leaf_group<bits, warps>::threads* leaf_group<bits, warps>::leaves)
+__global__ void __launch_bounds__(leaf_group<bits, warps>::threads* leaf_group<bits, warps>::leaves,
+                                  leaf_group<bits, warps>::blocks)
     count_sum_leaves_kernel(const sum_leaves<T, I> sum) {
   using group = leaf_group<bits, warps>;
   __shared__ sum_parts<T> all_parts[group::leaves];
@@ -187,7 +193,8 @@ constexpr std::uint32_t no_source = 1;
 constexpr int source_window(int warps) { return warps == 1 ? most_small_entries : 1536; }
 
 template <int bits, int warps, class T, class I>
-__global__ void __launch_bounds__(leaf_group<bits, warps>::threads* leaf_group<bits, warps>::leaves)
+__global__ void __launch_bounds__(leaf_group<bits, warps>::threads* leaf_group<bits, warps>::leaves,
+                                  leaf_group<bits, warps>::blocks)
     fill_sum_leaves_kernel(const sum_leaves<T, I> sum, const std::int32_t* pairs,
                            std::int64_t count, const std::uint64_t* nodes, unsigned char* pool) {
   using group = leaf_group<bits, warps>;

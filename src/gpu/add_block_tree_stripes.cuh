@@ -117,8 +117,9 @@ template <class I> void find_stripe_starts(const device_context& ctx, const sum_
 }
 
 constexpr int stripe_warps = 4;
-/// Blocks across a stripe that are looked at together: a bit each in shared memory.
-constexpr int stripe_window = 32 * 1024;
+/// Blocks across a stripe that are looked at together: a bit each in shared memory, and 2 bytes for
+/// 32. 3 KB a warp let a multiprocessor have all the warps that it can.
+constexpr int stripe_window = 16 * 1024;
 
 /// Pairs of each stripe, ascending: where each is comes from the bits before its own.
 template <class I>

@@ -1,6 +1,6 @@
 // Places of a leaf's entries, walked by one or several warps. Lanes go along entries: which run an
 // entry is of, lanes that hold runs tell those that hold entries. For leaves that lie in one row
-// and one column of blocks, so that 32 bits count their entries; some have wide coordinates.
+// and one column of blocks: a byte holds a coordinate, of those that are wide the lowest.
 #pragma once
 
 #include "gpu/block_tree.cuh"
@@ -16,17 +16,13 @@ template <class T> struct leaf_places {
   const unsigned char* list; ///< coordinates; of masked leaves the mask
   int places;                ///< of values: entries, but of dense and masked leaves all
   int runs, cols;
+  int shift; ///< 2^shift bytes a coordinate
   tree_node type;
 
   [[nodiscard]] __device__ bool is_full() const {
     return type == tree_node::dense || type == tree_node::masked;
   }
-  [[nodiscard]] __device__ int coordinate(int k) const {
-    const int bytes = coordinate_bytes(type);
-    if (bytes == 1) return list[k];
-    if (bytes == 2) return reinterpret_cast<const std::uint16_t*>(list)[k];
-    return static_cast<int>(reinterpret_cast<const std::uint32_t*>(list)[k]);
-  }
+  [[nodiscard]] __device__ int coordinate(int k) const { return list[k << shift]; }
 };
 /// rows, cols: how far the leaf reaches inside of the matrix, where it is dense.
 template <class T>
@@ -36,6 +32,7 @@ __device__ leaf_places<T> places_of(const unsigned char* pool, std::uint64_t nod
   leaf_places<T> leaf{};
   leaf.type = type_of(node);
   leaf.cols = cols;
+  leaf.shift = coordinate_bytes(leaf.type) / 2;
   leaf.places = leaf.is_full() ? rows * cols : static_cast<int>(count_of(node));
   if (has_header(leaf.type)) {
     leaf.places = static_cast<int>(*reinterpret_cast<const std::int64_t*>(p));
@@ -55,7 +52,7 @@ __device__ leaf_places<T> places_of(const unsigned char* pool, std::uint64_t nod
 /// Calls f(k, row, column) for each entry of a leaf, whose value is values[k], by all threads of
 /// `warps` warps, of which this is number `warp`.
 template <int warps, class T, class F>
-__device__ void for_each_place(const leaf_places<T>& leaf, int warp, const F& f) {
+__device__ void for_each_place(const leaf_places<T> leaf, int warp, const F& f) {
   const int lane = static_cast<int>(threadIdx.x) % 32, own = 32 * warp + lane;
   if (leaf.is_full()) {
     int row = own / leaf.cols, col = own % leaf.cols;

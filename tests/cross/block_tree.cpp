@@ -37,6 +37,18 @@ std::vector<triplets> tree_matrices() {
   for (std::int64_t k = 0; k < 400; ++k) far.add(k * 750, 199'999, random.value());
   for (std::int64_t k = 0; k < 40; ++k) far.add(299'900 + k, 100'000 + 2 * k, random.value());
   all.push_back(sorted(far));
+  // Flat leaves that several warps share: a few rows are longer than what one takes, and entries of
+  // a row are shared. Without those rows the leaves are lists of places.
+  for (const bool hubs : {true, false}) {
+    triplets flat{hubs ? "flat with long rows" : "flat", 2000, 60'000, {}, {}, {}};
+    for (std::int64_t i = 0; i < flat.rows; ++i) {
+      const bool is_long = hubs && i % 700 == 5;
+      const std::int64_t entries = is_long ? 2000 : 1 + i % 2, step = is_long ? 30 : 300;
+      const std::int64_t first = is_long ? 0 : random.below(59'000);
+      for (std::int64_t k = 0; k < entries; ++k) flat.add(i, first + k * step, random.value());
+    }
+    all.push_back(std::move(flat));
+  }
   return all;
 }
 
