@@ -1,8 +1,9 @@
 // C = alpha A B on the device: analysis, symbolic pass, numeric pass (Parger et al. 2020), or in
 // one pass by sorting (King et al. 2016). Workspace: 16 bytes per row of A; for heavy rows 64 MB at
 // most, for broad rows 40 bytes per product, of up to 2^25 products. That of sorting:
-// spgemm_expand.cuh; of rows of one pattern: spgemm_twins.cuh; of diagonals: spgemm_slices.cuh; of
-// matrices that lack no entry, none: spgemm_dense.cuh; of small products: spgemm_small.cuh.
+// spgemm_expand.cuh; of rows of one pattern: spgemm_twins.cuh; of several unknowns per node:
+// spgemm_nodes.cuh; of diagonals: spgemm_slices.cuh; of matrices that lack no entry, none:
+// spgemm_dense.cuh; of small products: spgemm_small.cuh.
 #include <optional>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "core/kernel_offsets.hpp"
 #include "gpu/parts/scan.cuh"
 #include "gpu/spgemm_expand.cuh"
+#include "gpu/spgemm_nodes.cuh"
 #include "gpu/spgemm_operands.cuh"
 #include "gpu/spgemm_sample.cuh"
 #include "gpu/spgemm_slices.cuh"
@@ -159,6 +161,35 @@ multiply_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f,
   return std::nullopt;
 }
 
+/// C by nodes of so many unknowns; none if entries do not lie in blocks.
+template <class OC, class T, class I, class O>
+std::optional<csr<T, I, OC, space::device>>
+multiply_by_nodes(const device_context& ctx, const spgemm_factors<I, O>& f,
+                  const spgemm::factor_sizes& sizes, const spgemm_values<T>& v,
+                  const spgemm_thresholds& thresholds, int unknowns, const spgemm_options& options,
+                  stage_clock& clock) {
+  if (unknowns < 2) return std::nullopt;
+  array<std::int64_t, space::device> counts(ctx, f.rows);
+  const node_product<I, O> nodes(ctx, f, sizes, thresholds, unknowns, counts.data());
+  clock.lap(&spgemm_report::count);
+  if (!nodes.pays()) return std::nullopt;
+  require_fits<OC>(nodes.entries());
+  require_within(options, "C takes ", result_bytes<T, I, OC>(f.rows, nodes.entries()));
+  csr<T, I, OC, space::device> c(ctx, {static_cast<I>(f.rows), static_cast<I>(f.columns)},
+                                 static_cast<OC>(nodes.entries()), {true, true});
+  exclusive_sums(ctx, f.rows, counts.data(), c.rowptr().data());
+  clock.lap(&spgemm_report::allocate);
+  fill_nodes<T, I, O>(ctx, v, nodes, std::as_const(c).rowptr().data(),
+                      fill_target<T, I>{c.colind().data(), c.values().data(), false}, nullptr);
+  clock.lap(&spgemm_report::fill);
+  if (options.report != nullptr) {
+    options.report->products = nodes.products();
+    options.report->entries = nodes.entries();
+    options.report->twin_rows = f.rows;
+  }
+  return c;
+}
+
 /// C in one pass; none if rows are too long or products many more than expected, or there is no
 /// memory for scratch. The analysis is made in any case. Waits once.
 template <class OC, class T, class I, class O>
@@ -214,6 +245,9 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
   if (looked)
     if (auto c = multiply_by_diagonals<OC>(ctx, f, sizes, v, thresholds, nullptr, clock))
       return std::move(*c);
+  const int sampled = looked ? 1 : sampled_unknowns(ctx, f, sizes, thresholds);
+  if (auto c = multiply_by_nodes<OC>(ctx, f, sizes, v, thresholds, sampled, options, clock))
+    return std::move(*c);
   spgemm_totals totals{};
   if (may_copy && small_product<T, I>::may_be(thresholds, sizes, f.columns)) {
     if (auto c = multiply_in_one_pass<OC>(ctx, f, sizes, v, thresholds, facts, totals, clock))
@@ -228,9 +262,14 @@ csr<T, I, OC, space::device> multiply_adaptively(const device_context& ctx, T al
       options.report->products = static_cast<std::int64_t>(totals.products);
     if (c) return std::move(*c);
   }
+  const bool may_be_twins = may_have_twins(thresholds, totals, f.rows);
+  if (may_be_twins && sampled < 2)
+    if (auto c = multiply_by_nodes<OC>(ctx, f, sizes, v, thresholds,
+                                       unknowns_of(totals.alike, f.rows), options, clock))
+      return std::move(*c);
   array<std::int64_t, space::device> counts(ctx, f.rows);
   twin_groups<I, O> twins;
-  if (may_have_twins(thresholds, totals, f.rows)) {
+  if (may_be_twins) {
     twins = twin_groups<I, O>(ctx, f, b.shape().row, thresholds, totals, counts.data());
     if (!twins.pay()) twins = {};
     clock.lap(&spgemm_report::count);

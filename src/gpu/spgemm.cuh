@@ -160,7 +160,16 @@ spgemm_totals count_rows(const device_context& ctx, const spgemm_factors<I, O>& 
                          row_facts<I, O>& facts, const spgemm_totals& analysed,
                          std::int64_t* counts, stage_clock& clock);
 
-/// Whether a row of A is as long as the one before, with first and last column one on.
+/// Whether a row of A is as long as the one before, with the same first and last column.
+template <class I, class O>
+__device__ bool looks_like_last(const spgemm_factors<I, O>& f, std::int64_t row, O begin, O end) {
+  if (row == 0 || begin == end) return false;
+  const O before = f.a_rowptr[row - 1];
+  return begin - before == end - begin && f.a_colind[before] == f.a_colind[begin] &&
+         f.a_colind[begin - 1] == f.a_colind[end - 1];
+}
+
+/// The same with first and last column one on.
 template <class I, class O>
 __device__ bool looks_shifted(const spgemm_factors<I, O>& f, std::int64_t row, O begin, O end) {
   if (row == 0 || begin == end) return false;

@@ -47,15 +47,6 @@ template <class I> struct row_extent {
   }
 };
 
-/// Whether a row of A is as long as the one before, with the same first and last column.
-template <class I, class O>
-__device__ bool looks_like_last(const spgemm_factors<I, O>& f, std::int64_t row, O begin, O end) {
-  if (row == 0 || begin == end) return false;
-  const O before = f.a_rowptr[row - 1];
-  return begin - before == end - begin && f.a_colind[before] == f.a_colind[begin] &&
-         f.a_colind[begin - 1] == f.a_colind[end - 1];
-}
-
 /// Numbers that a block's warps add to or raise, in shared memory.
 struct block_numbers {
   unsigned long long of[4];

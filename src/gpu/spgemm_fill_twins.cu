@@ -176,23 +176,6 @@ __global__ void __launch_bounds__(128, 6) // 80 registers; without, 1.25 times a
   }
 }
 
-/// Warps per block, so that most of them are resident: a block takes 1 KB of shared memory more.
-int warps_of_twin_block(std::size_t shared_bytes, std::size_t each) {
-  int best = 1;
-  std::size_t most = 0;
-  for (const int warps : {4, 2, 1}) {
-    const std::size_t block = each * static_cast<std::size_t>(warps) + 1024;
-    if (block - 1024 > shared_bytes) continue;
-    const std::size_t held =
-        std::min<std::size_t>((shared_bytes + 1024) / block, 32) * static_cast<std::size_t>(warps);
-    if (held > most) {
-      most = held;
-      best = warps;
-    }
-  }
-  return best;
-}
-
 } // namespace
 
 template <class T, class I, class O>
@@ -224,27 +207,12 @@ bool fill_twins(const device_context& ctx, const spgemm_factors<I, O>& f, const 
                                                                                target, wrong);
     check_launch("fill_twins_kernel");
   };
-  // Classes with few groups go with the next: another launch costs more than their room.
-  int longest = totals.longest;
-  unsigned waiting = 0;
-  for (int c = twin_totals::classes - 1; c >= 0 && longest > 0; --c) {
-    const int least = c == 0 ? 0 : twin_totals::most_of(c - 1);
-    waiting += totals.groups_of[c];
-    if (waiting == 0) {
-      longest = std::min(longest, least);
-      continue;
-    }
-    unsigned below = 0;
-    for (int lower = 0; lower < c; ++lower) below += totals.groups_of[lower];
-    if (below != 0 && (below < 8192 || waiting < totals.groups / 8)) continue;
+  for_each_twin_class(totals, [&](int least, int longest) {
     if (totals.largest_group <= 3)
-      launch(std::integral_constant<int, 3>{}, below != 0 ? least : 0, longest);
+      launch(std::integral_constant<int, 3>{}, least, longest);
     else
-      launch(std::integral_constant<int, most_twins>{}, below != 0 ? least : 0, longest);
-    if (below == 0) break;
-    longest = least;
-    waiting = 0;
-  }
+      launch(std::integral_constant<int, most_twins>{}, least, longest);
+  });
   int failed = 0;
   read_back(ctx, &failed, wrong, 1);
   clock.lap(&spgemm_report::fill);

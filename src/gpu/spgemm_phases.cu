@@ -1,11 +1,12 @@
 // C = alpha A B on the device in phases: counted once, filled and refilled as often as asked for.
-// What is kept in between: the analysis and the classes of rows, or their groups, or the bits of
-// diagonals; from the first refill on the places of products.
+// What is kept in between: the analysis and the classes of rows, or their groups, or patterns by
+// nodes, or the bits of diagonals; from the first refill on the places of products.
 #include <mutex>
 #include <optional>
 
 #include "core/kernel_offsets.hpp"
 #include "gpu/parts/scan.cuh"
+#include "gpu/spgemm_nodes.cuh"
 #include "gpu/spgemm_operands.cuh"
 #include "gpu/spgemm_places.cuh"
 #include "gpu/spgemm_slices.cuh"
@@ -19,8 +20,9 @@ namespace {
 template <class I, class O> struct kept_rows final : detail::kept_analysis {
   row_facts<I, O> facts; // its a_rowptr is not used: A may be elsewhere by then
   spgemm_totals totals{};
-  std::optional<fill_bins<I>> bins; // none: C has no rows, or one of the next three
+  std::optional<fill_bins<I>> bins; // none: C has no rows, or one of the next four
   std::optional<twin_groups<I, O>> twins;
+  std::optional<node_product<I, O>> nodes;
   std::optional<slice_product<I, O>> slices;
   std::optional<dense_product> dense;
 
@@ -28,7 +30,8 @@ template <class I, class O> struct kept_rows final : detail::kept_analysis {
     const std::lock_guard<std::mutex> guard(lock_);
     return facts.products.bytes() + facts.first.bytes() + facts.last.bytes() +
            (bins ? bins->bytes() : 0) + (twins ? twins->bytes() : 0) +
-           (slices ? slices->bytes() : 0) + (places_ ? places_->bytes() : 0);
+           (nodes ? nodes->bytes() : 0) + (slices ? slices->bytes() : 0) +
+           (places_ ? places_->bytes() : 0);
   }
   /// Finds them if no call before has; null if they are not kept, or there is no memory for them.
   template <class T>
@@ -81,6 +84,23 @@ bool count_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f
   return true;
 }
 
+/// The same by nodes of so many unknowns.
+template <class I, class O, class OC>
+bool count_by_nodes(const device_context& ctx, const spgemm_factors<I, O>& f,
+                    const spgemm::factor_sizes& sizes, const spgemm_thresholds& thresholds,
+                    int unknowns, vector_view<OC, space::device> rowptr, kept_rows<I, O>& keeping) {
+  if (unknowns < 2) return false;
+  array<std::int64_t, space::device> counts(ctx, f.rows);
+  node_product<I, O> nodes(ctx, f, sizes, thresholds, unknowns, counts.data());
+  if (!nodes.pays()) return false;
+  require_fits<OC>(nodes.entries());
+  exclusive_sums(ctx, f.rows, counts.data(), rowptr.data());
+  keeping.facts = {};
+  keeping.nodes.emplace(std::move(nodes));
+  ctx.synchronize(); // what is kept may be used on another stream
+  return true;
+}
+
 template <class T, class I, class O, class OC>
 std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<T, I, O> b,
                    vector_view<OC, space::device> rowptr,
@@ -99,6 +119,12 @@ std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<
     kept = std::move(keeping);
     return dense->entries();
   }
+  const int sampled = sampled_unknowns(ctx, f, sizes, thresholds);
+  if (count_by_nodes(ctx, f, sizes, thresholds, sampled, rowptr, *keeping)) {
+    const std::int64_t all = keeping->nodes->entries();
+    kept = std::move(keeping);
+    return all;
+  }
   const spgemm_totals analysed = analyse_rows(ctx, f, a.size(), thresholds, facts);
   if (may_have_slices(thresholds, analysed, f.rows) &&
       count_by_diagonals(ctx, f, sizes, rowptr, *keeping)) {
@@ -107,8 +133,16 @@ std::int64_t count(const device_context& ctx, device_csr<T, I, O> a, device_csr<
     kept = std::move(keeping);
     return all;
   }
+  const bool may_be_twins = may_have_twins(thresholds, analysed, f.rows);
+  if (may_be_twins && sampled < 2 &&
+      count_by_nodes(ctx, f, sizes, thresholds, unknowns_of(analysed.alike, f.rows), rowptr,
+                     *keeping)) {
+    const std::int64_t all = keeping->nodes->entries();
+    kept = std::move(keeping);
+    return all;
+  }
   array<std::int64_t, space::device> counts(ctx, f.rows);
-  if (may_have_twins(thresholds, analysed, f.rows)) {
+  if (may_be_twins) {
     keeping->twins.emplace(ctx, f, b.shape().row, thresholds, analysed, counts.data());
     if (!keeping->twins->pay()) keeping->twins.reset();
   }
@@ -140,7 +174,7 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
           device_csr<T, I, O> a, device_csr<T, I, O> b, csr_view<T, I, OC, space::device> c,
           bool pattern, bool refill) {
   const auto& kept = static_cast<const kept_rows<I, O>&>(analysis);
-  if (!kept.bins && !kept.twins && !kept.slices && !kept.dense) return;
+  if (!kept.bins && !kept.twins && !kept.nodes && !kept.slices && !kept.dense) return;
   const ordered_factor<T, I, O> ordered(ctx, b);
   const spgemm_factors<I, O> f = factors_of(a, ordered.view());
   known_rows<I, O> known = kept.facts.view();
@@ -167,12 +201,14 @@ void fill(const device_context& ctx, const detail::kept_analysis& analysis, T al
     if (known_stamp) target.colind = nullptr;
     if (kept.dense)
       fill_dense(ctx, *kept.dense, v, target, wrong);
+    else if (kept.nodes)
+      fill_nodes<T, I, O>(ctx, v, *kept.nodes, rowptr, target, wrong);
     else if (kept.slices)
       kept.slices->fill(ctx, kept.slices->template place<T>(ctx, f, v), v, rowptr, target, wrong);
     else if (!fill_twins<T, I, O>(ctx, f, v, *kept.twins, rowptr, target, wrong, untimed))
       return false;
-    refill_found
-        read{}; // waits without a refill, too: what is kept may be another context's memory
+    refill_found read{};
+    // Waits without a refill, too: what is kept may be another context's memory.
     read_back(ctx, &read, std::as_const(found).data(), 1);
     if (read.wrong != 0) return false;
     if (known_stamp) return read.stamp == *known_stamp;

@@ -3,6 +3,8 @@
 // products a search. Sums are formed in A's order as everywhere else, so the bits are the same.
 #pragma once
 
+#include <algorithm>
+
 #include "gpu/parts/offsets.cuh"
 #include "gpu/spgemm.cuh"
 
@@ -59,6 +61,45 @@ private:
   array<I, space::device> leaders_;
   array<unsigned char, space::device> leads_, b_leads_;
 };
+
+/// Calls launch(least, longest) for rows of C with more than `least` and up to `longest` entries,
+/// class by class. Classes with few groups go with the next: another launch costs more than their
+/// room.
+template <class F> void for_each_twin_class(const twin_totals& totals, const F& launch) {
+  int longest = totals.longest;
+  unsigned waiting = 0;
+  for (int c = twin_totals::classes - 1; c >= 0 && longest > 0; --c) {
+    const int least = c == 0 ? 0 : twin_totals::most_of(c - 1);
+    waiting += totals.groups_of[c];
+    if (waiting == 0) {
+      longest = std::min(longest, least);
+      continue;
+    }
+    unsigned below = 0;
+    for (int lower = 0; lower < c; ++lower) below += totals.groups_of[lower];
+    if (below != 0 && (below < 8192 || waiting < totals.groups / 8)) continue;
+    launch(below != 0 ? least : 0, longest);
+    if (below == 0) break;
+    longest = least;
+    waiting = 0;
+  }
+}
+/// Warps per block, so that most of them are resident: a block takes 1 KB of shared memory more.
+inline int warps_of_twin_block(std::size_t shared_bytes, std::size_t each) {
+  int best = 1;
+  std::size_t most = 0;
+  for (const int warps : {4, 2, 1}) {
+    const std::size_t block = each * static_cast<std::size_t>(warps) + 1024;
+    if (block - 1024 > shared_bytes) continue;
+    const std::size_t held =
+        std::min<std::size_t>((shared_bytes + 1024) / block, 32) * static_cast<std::size_t>(warps);
+    if (held > most) {
+      most = held;
+      best = warps;
+    }
+  }
+  return best;
+}
 
 /// Columns and values of C by groups, whose rowptr is known. Waits to know whether every row had
 /// the entries that were counted; false if not. `wrong`, on the device, is 0.
