@@ -121,6 +121,7 @@ __device__ void add_nodes(const spgemm_factors<I, O>& nodes, const spgemm_values
 template <int h, class T, class I, class O>
 __global__ void __launch_bounds__(128, 6)
     fill_nodes_kernel(const spgemm_factors<I, O> nodes, const spgemm_values<T> v,
+                      const kept_word<I>* kept, const unsigned char* kept_counts,
                       const node_room room, read_offsets rowptr, fill_target<T, I> c, int* wrong) {
   extern __shared__ __align__(16) unsigned char shared[];
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -135,13 +136,18 @@ __global__ void __launch_bounds__(128, 6)
   column_words<I> words(behind, room.slots);
   T* const sums = reinterpret_cast<T*>(behind + column_words<I>::bytes(room.slots));
   const O begin = nodes.a_rowptr[node], end = nodes.a_rowptr[node + 1];
-  const bool fits = words.gather(nodes, begin, end, [](O) { return true; });
+  const int of_node = kept_counts[node];
+  bool fits = true;
+  if (of_node != no_kept_words)
+    words.restore(kept + most_kept_words * node, of_node);
+  else
+    fits = words.gather(nodes, begin, end, [](O) { return true; });
   const int count = h * words.count();
   if (!fits || count != expected || rowptr[h * (node + 1)] - to != h * expected) {
     if (lane == 0 && wrong != nullptr) atomicOr(wrong, 1); // a pattern that is no product's
     return;
   }
-  words.order();
+  if (of_node == no_kept_words) words.order();
   if (!v.pattern) {
     for (int s = lane; s < count; s += 32)
 #pragma unroll
@@ -172,8 +178,11 @@ void fill_nodes(const device_context& ctx, const spgemm_values<T>& v,
                 const fill_target<T, I>& target, int* wrong) {
   const twin_totals& totals = product.totals();
   const spgemm_factors<I, O> nodes = product.nodes();
+  // Gathering needs room for a warp's columns beside the words.
   const int slots =
-      std::max(64, static_cast<int>(std::bit_ceil(static_cast<unsigned>(totals.most_words + 33))));
+      totals.most_words <= most_kept_words
+          ? 2 * most_kept_words
+          : static_cast<int>(std::bit_ceil(static_cast<unsigned>(totals.most_words + 33)));
   for_each_twin_class(totals, [&](int least, int longest) {
     const node_room room{least, (std::max(longest, 1) + 31) / 32 * 32, slots};
     with_unknowns(product.unknowns(), [&](auto h) {
@@ -186,7 +195,7 @@ void fill_nodes(const device_context& ctx, const spgemm_values<T>& v,
       // same.
       const auto blocks = static_cast<unsigned>((nodes.rows + warps - 1) / warps);
       kernel<<<blocks, static_cast<unsigned>(32 * warps), bytes, ctx.stream()>>>(
-          nodes, v, room, rowptr, target, wrong);
+          nodes, v, product.words(), product.word_counts(), room, rowptr, target, wrong);
     });
     check_launch("fill_nodes_kernel");
   });

@@ -49,11 +49,11 @@ __global__ void __launch_bounds__(block_threads)
     for (O b = lane; b < blocks; b += 32) {
       const I* const block = colind + begin + h * b;
       const I column = block[0];
-      same = same && column % h == 0;
+      same &= column % h == 0;
 #pragma unroll
       for (int r = 0; r < h; ++r)
 #pragma unroll
-        for (int t = 0; t < h; ++t) same = same && block[r * length + t] == column + t;
+        for (int t = 0; t < h; ++t) same &= block[r * length + t] == column + t;
       node_colind[first + b] = column / h;
     }
   }
@@ -69,7 +69,7 @@ constexpr int most_node_searches = 1 << 16;
 template <class I, class O>
 __global__ void __launch_bounds__(node_threads)
     count_nodes_kernel(const spgemm_factors<I, O> nodes, int unknowns, std::int64_t* counts,
-                       twin_totals* totals) {
+                       kept_word<I>* kept, unsigned char* kept_counts, twin_totals* totals) {
   extern __shared__ __align__(16) unsigned char shared[];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   column_words<I> words(shared + threadIdx.x / 32 * column_words<I>::bytes(node_slots), node_slots);
@@ -91,6 +91,10 @@ __global__ void __launch_bounds__(node_threads)
       if (lane == 0) totals->overflowed = 1;
       break;
     }
+    const bool keeps = words.words <= most_kept_words;
+    if (keeps) words.keep(kept + most_kept_words * node);
+    if (lane == 0)
+      kept_counts[node] = static_cast<unsigned char>(keeps ? words.words : no_kept_words);
     const int count = unknowns * words.count();
     if (lane < unknowns) counts[unknowns * node + lane] = count;
     entries += static_cast<unsigned long long>(unknowns) * static_cast<unsigned>(count);
@@ -167,10 +171,12 @@ node_product<I, O>::node_product(const device_context& ctx, const spgemm_factors
   constexpr int warps = node_threads / 32;
   constexpr std::size_t bytes = warps * column_words<I>::bytes(node_slots);
   const spgemm_factors<I, O> by_node = nodes();
+  words_ = array<kept_word<I>, space::device>(ctx, most_kept_words * by_node.rows);
+  word_counts_ = array<unsigned char, space::device>(ctx, by_node.rows);
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(
       (by_node.rows + warps - 1) / warps, std::int64_t{32} * ctx.properties().multiprocessors));
-  count_nodes_kernel<<<blocks, node_threads, bytes, ctx.stream()>>>(by_node, unknowns, counts,
-                                                                    found.data());
+  count_nodes_kernel<<<blocks, node_threads, bytes, ctx.stream()>>>(
+      by_node, unknowns, counts, words_.data(), word_counts_.data(), found.data());
   check_launch("count_nodes_kernel");
   read_back(ctx, &totals_, std::as_const(found).data(), 1);
   totals_.groups = static_cast<unsigned>(by_node.rows);

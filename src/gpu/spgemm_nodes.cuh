@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "gpu/spgemm_twins.cuh"
+#include "gpu/spgemm_words.cuh"
 
 namespace lacuna::detail::gpu {
 
@@ -33,8 +34,13 @@ template <class F> void with_unknowns(int unknowns, const F& f) {
   }
 }
 
+/// Words of C's columns that counting keeps for filling, of each row of nodes, at most; of rows
+/// with more none are kept, and filling gathers them again.
+inline constexpr int most_kept_words = 32, no_kept_words = 255;
+
 /// The patterns of A and B by nodes: an index for each block of h x h entries, 4 bytes for each
-/// block and each node where indices and offsets have 32 bits, once if A is B.
+/// block and each node where indices and offsets have 32 bits, once if A is B; and 257 for C's
+/// columns in each node.
 template <class I, class O> class node_product {
 public:
   node_product() = default;
@@ -53,7 +59,8 @@ public:
   /// Groups are nodes, and searches pairs of blocks.
   [[nodiscard]] const twin_totals& totals() const { return totals_; }
   [[nodiscard]] std::size_t bytes() const {
-    return a_.rowptr.bytes() + a_.colind.bytes() + b_.rowptr.bytes() + b_.colind.bytes();
+    return a_.rowptr.bytes() + a_.colind.bytes() + b_.rowptr.bytes() + b_.colind.bytes() +
+           words_.bytes() + word_counts_.bytes();
   }
   /// Rows, columns and offsets are those of nodes and blocks.
   [[nodiscard]] spgemm_factors<I, O> nodes() const {
@@ -61,6 +68,9 @@ public:
     return {a_.rowptr.data(), a_.colind.data(),  b.rowptr.data(),
             b.colind.data(),  rows_ / unknowns_, columns_ / unknowns_};
   }
+  /// C's columns: most_kept_words places a row, and how many of them are used, or no_kept_words.
+  [[nodiscard]] const kept_word<I>* words() const { return words_.data(); }
+  [[nodiscard]] const unsigned char* word_counts() const { return word_counts_.data(); }
 
 private:
   struct node_pattern {
@@ -75,6 +85,8 @@ private:
   std::int64_t rows_ = 0, columns_ = 0; // of C
   twin_totals totals_{};
   node_pattern a_, b_;
+  array<kept_word<I>, space::device> words_;
+  array<unsigned char, space::device> word_counts_;
 };
 
 /// Columns and values of C, whose rowptr is known, of factors of the patterns that were looked at.

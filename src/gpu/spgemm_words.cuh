@@ -26,6 +26,12 @@ __device__ inline unsigned known_slot(const std::int64_t* keys, int shift, std::
   return slot;
 }
 
+/// A word as it is kept in memory.
+template <class I> struct kept_word {
+  I key;
+  unsigned mask;
+};
+
 /// A table of words, owned by one warp; all of its lanes make the same calls.
 template <class I> struct column_words {
   I* keys;                      // columns / 32
@@ -47,11 +53,7 @@ template <class I> struct column_words {
   __device__ bool gather(const spgemm_factors<I, O>& f, O begin, O end, const Counts& counts) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const unsigned up_to_lane = whole_warp >> (31 - lane);
-    for (int s = lane; s < slots; s += 32) {
-      keys[s] = no_key<I>;
-      masks[s] = 0;
-    }
-    __syncwarp();
+    clear();
     words = 0;
     bool fits = true;
     const int shift = __clz(slots) + 1;
@@ -84,6 +86,46 @@ template <class I> struct column_words {
     __syncwarp();
     return fits;
   }
+  __device__ void clear() const {
+    for (int s = static_cast<int>(threadIdx.x) % 32; s < slots; s += 32) {
+      keys[s] = no_key<I>;
+      masks[s] = 0;
+    }
+    __syncwarp();
+  }
+  /// Keeps up to 32 words, ascending.
+  __device__ void keep(kept_word<I>* to) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const unsigned slot = lane < words ? list[lane] : 0;
+    const I key = keys[slot];
+    int smaller = 0;
+#pragma unroll 4
+    for (int k = 0; k < words; ++k) smaller += __shfl_sync(whole_warp, key, k) < key ? 1 : 0;
+    if (lane < words) to[smaller] = {key, masks[slot]};
+    __syncwarp();
+  }
+  /// Takes words that were kept, in order.
+  __device__ void restore(const kept_word<I>* from, int count) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    kept_word<I> mine{0, 0};
+    if (lane < count) mine = from[lane];
+    clear();
+    words = count;
+    const int entries = __popc(mine.mask);
+    int sum = entries;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const int other = __shfl_up_sync(whole_warp, sum, step);
+      if (lane >= step) sum += other;
+    }
+    if (lane < count) {
+      const unsigned slot = find_slot(keys, __clz(slots) + 1, mine.key).slot;
+      masks[slot] = mine.mask;
+      before[slot] = static_cast<std::uint16_t>(sum - entries);
+      list[lane] = static_cast<std::uint16_t>(slot);
+    }
+    __syncwarp();
+  }
   /// How many columns there are.
   __device__ int count() const {
     int sum = 0;
@@ -94,15 +136,23 @@ template <class I> struct column_words {
   }
   /// Puts words in order: after it columns have places.
   __device__ void order() const {
-    for (int i = static_cast<int>(threadIdx.x) % 32; i < words; i += 32) {
-      const I key = keys[list[i]];
-      int sum = 0;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    for (int first = 0; first < words; first += 32) {
+      const bool mine = first + lane < words;
+      const unsigned slot = mine ? list[first + lane] : 0;
+      const I key = keys[slot];
+      int sum = 0; // of entries in smaller words
+      for (int base = 0; base < words; base += 32) {
+        const unsigned other = base + lane < words ? list[base + lane] : 0;
+        const I its_key = keys[other];
+        const int entries = __popc(masks[other]), count = min(32, words - base);
 #pragma unroll 4
-      for (int k = 0; k < words; ++k) {
-        const unsigned other = list[k];
-        if (keys[other] < key) sum += __popc(masks[other]);
+        for (int k = 0; k < count; ++k) {
+          const int its_entries = __shfl_sync(whole_warp, entries, k);
+          if (__shfl_sync(whole_warp, its_key, k) < key) sum += its_entries;
+        }
       }
-      before[list[i]] = static_cast<std::uint16_t>(sum);
+      if (mine) before[slot] = static_cast<std::uint16_t>(sum);
     }
     __syncwarp();
   }
@@ -111,14 +161,14 @@ template <class I> struct column_words {
     const unsigned slot = known_slot(keys, __clz(slots) + 1, static_cast<I>(column >> 5));
     return before[slot] + __popc(masks[slot] & ((1u << static_cast<int>(column & 31)) - 1));
   }
-  /// All of them, in order.
+  /// All of them, in order: a word a lane.
   __device__ void write(I* columns) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    for (int k = 0; k < words; ++k) {
-      const unsigned slot = list[k], mask = masks[slot];
-      if ((mask >> lane & 1u) != 0)
-        columns[before[slot] + __popc(mask & ((1u << lane) - 1))] =
-            static_cast<I>(32 * keys[slot] + lane);
+    for (int i = static_cast<int>(threadIdx.x) % 32; i < words; i += 32) {
+      const unsigned slot = list[i];
+      const I base = 32 * keys[slot];
+      I* to = columns + before[slot];
+      for (unsigned mask = masks[slot]; mask != 0; mask &= mask - 1)
+        *to++ = base + static_cast<I>(__ffs(static_cast<int>(mask)) - 1);
     }
     __syncwarp();
   }
