@@ -48,14 +48,14 @@ TYPED_TEST(SpGEMMNodes, HaveTheSameBits) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
   const ways way;
-  // Rows of B of one node and of more than a warp has lanes, rows of C of every class; and too long
-  // ones, which go another way.
+  // Rows of B of one node and of more than a warp has lanes, rows of C of every class, in few words
+  // and in many; and nodes of too many unknowns.
   for (const std::int64_t unknowns : {2, 3, 4, 5, 6, 7})
-    for (const auto& [inner, a_blocks, b_blocks] :
-         {std::array{70, 1, 1}, {100, 12, 5}, {90, 3, 40}, {400, 9, 30}}) {
+    for (const auto& [inner, a_blocks, b_blocks, cols] :
+         {std::array{70, 1, 1, 110}, {100, 12, 5, 110}, {90, 3, 40, 110}, {200, 4, 11, 1'500}}) {
       SCOPED_TRACE(fmt::format("{} unknowns, {} and {} blocks", unknowns, a_blocks, b_blocks));
       const auto m = node_matrix(30, inner, a_blocks, unknowns, 3);
-      const auto n = node_matrix(inner, 110, b_blocks, unknowns, 4);
+      const auto n = node_matrix(inner, cols, b_blocks, unknowns, 4);
       const auto a = TypeParam::put_csr(m), b = TypeParam::put_csr(n);
       spgemm_report report;
       const auto c =
@@ -74,6 +74,17 @@ TYPED_TEST(SpGEMMNodes, HaveTheSameBits) {
           same_matrix(multiply(ctx, square, square, {.thresholds = &way.by_nodes}),
                       copy_to(host(), multiply(ctx, square, square, {.thresholds = &way.apart}))));
     }
+}
+
+TYPED_TEST(SpGEMMNodesFew, LongRowsGoAnotherWay) {
+  const auto& ctx = TypeParam::context();
+  const ways way;
+  const auto a = TypeParam::put_csr(node_matrix(20, 100, 20, 3, 3));
+  const auto b = TypeParam::put_csr(node_matrix(100, 600, 40, 3, 4));
+  spgemm_report report;
+  const auto c = multiply(ctx, a, b, {.thresholds = &way.by_nodes, .report = &report});
+  EXPECT_TRUE(same_matrix(c, copy_to(host(), multiply(ctx, a, b, {.thresholds = &way.apart}))));
+  EXPECT_EQ(report.twin_rows, 0);
 }
 
 TYPED_TEST(SpGEMMNodesFew, OddValuesAndOrders) {
