@@ -159,6 +159,7 @@ __global__ void __launch_bounds__(128, 6)
 #pragma unroll
     for (int r = 0; r < h; ++r)
       c.values[to + r * count + s] = v.pattern ? T{1} : sums[r * room.columns + s];
+  if (c.colind == nullptr) return;
   __syncwarp();
   I* const columns = reinterpret_cast<I*>(sums); // which are used up
   words.write(columns);

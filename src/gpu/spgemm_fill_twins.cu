@@ -168,6 +168,7 @@ __global__ void __launch_bounds__(128, 6) // 80 registers; without, 1.25 times a
       for (int s = lane; s < count; s += 32)
         c.values[to + r * count + s] = p.v.pattern ? T{1} : sums[r * room.columns + s];
     __syncwarp();
+    if (c.colind == nullptr) continue;
     I* const columns = reinterpret_cast<I*>(sums); // which are used up
     words.write(columns);
     for (int r = 0; r < rows; ++r)
