@@ -1,7 +1,7 @@
 // The numeric pass over nodes: one warp per row of C's nodes, which is h rows of C. It gathers C's
 // nodes; then, block of A after block, its lanes lie along the h rows of B that the block meets, a
 // column each: h x h products a lane, h sums, and one look for the place of each of B's blocks.
-#include <limits>
+#include <bit>
 
 #include "gpu/spgemm_bins.cuh"
 #include "gpu/spgemm_nodes.cuh"
