@@ -8,6 +8,7 @@
 // run for every 8 bits of a block's place; runs are sorted again only where there are flat leaves.
 #include <vector>
 
+#include "gpu/block_tree.cuh"
 #include "gpu/block_tree_frame.cuh"
 #include "gpu/parts/entries.cuh"
 
@@ -278,15 +279,43 @@ template <class I>
 void device_tree_builder<I>::count_flat_runs(int level,
                                              const array<char, space::device>& may_be_flat) {
   auto& g = grids_.back();
-  for_each(
-      ctx_, runs_.size(), "block_tree: flat runs",
-      [above = above_.data(), block = block_.data(), row = runs_.row.data(),
+  // Neighbours are mostly of one block, the higher its level the more: a warp adds up what follows
+  // one another of a block, since one address takes additions one after the other.
+  constexpr std::int64_t of_warp = 512;
+  for_each_leaf(
+      ctx_, (runs_.size() + of_warp - 1) / of_warp, "block_tree: flat runs",
+      [n = runs_.size(), above = above_.data(), block = block_.data(), row = runs_.row.data(),
        may_be_flat = may_be_flat.data(),
-       runs = reinterpret_cast<unsigned long long*>(g.runs.data())] __device__(std::int64_t k) {
-        const std::uint32_t own = above[block[k]];
-        if (may_be_flat[own] == 0) return;
-        if (k == 0 || row[k] != row[k - 1] || above[block[k - 1]] != own)
-          atomicAdd(runs + own, 1ULL);
+       runs = reinterpret_cast<unsigned long long*>(g.runs.data())] __device__(std::int64_t warp) {
+        const int lane = static_cast<int>(threadIdx.x) % 32;
+        std::uint32_t current = 0;
+        int count = 0;
+        const auto add_current = [&] {
+          if (count > 0 && lane == 0)
+            atomicAdd(runs + current, static_cast<unsigned long long>(count));
+          count = 0;
+        };
+        const std::int64_t end = min(n, (warp + 1) * of_warp);
+        for (std::int64_t from = warp * of_warp; from < end; from += 32) {
+          const std::int64_t k = from + lane;
+          std::uint32_t own = 0;
+          bool begins = false;
+          if (k < end) {
+            own = above[block[k]];
+            begins = may_be_flat[own] != 0 &&
+                     (k == 0 || row[k] != row[k - 1] || above[block[k - 1]] != own);
+          }
+          for (unsigned rest = __ballot_sync(whole_warp, begins); rest != 0;) {
+            const std::uint32_t next =
+                __shfl_sync(whole_warp, own, __ffs(static_cast<int>(rest)) - 1);
+            const unsigned same = __ballot_sync(whole_warp, begins && own == next);
+            if (next != current) add_current();
+            current = next;
+            count += __popc(same);
+            rest &= ~same;
+          }
+        }
+        add_current();
       });
   for_each(
       ctx_, g.size(), "block_tree: flat leaves",
