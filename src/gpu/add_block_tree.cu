@@ -1,7 +1,7 @@
 // The sum of two block trees on the device whose leaves are all of the lowest level; some flat ones
 // are cut first (cut_block_tree.cu). A row of blocks of the sum has the blocks that A or B has
 // there: they are merged stripe by stripe, from the lists that are kept with the trees, as are
-// columns of blocks. A warp counts what each block will hold; then stripes bring their leaves into
+// columns of blocks. Warps count what each block will hold; then stripes bring their leaves into
 // the order of the items, one scan gives places to leaves, tasks and inner nodes, and everything is
 // written. Some 20 launches, one wait.
 //

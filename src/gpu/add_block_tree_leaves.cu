@@ -4,7 +4,7 @@
 // along the sum's entries, load both values and write. So every loop is over entries, all lanes
 // have work, and what is written follows one another.
 //
-// Memory: coordinates are read three times, twice from L1; values are read once, the sum is
+// Memory: coordinates are read three times, the last from L1; values are read once, the sum is
 // written once, every byte of it.
 #include "gpu/add_block_tree.cuh"
 #include "gpu/block_tree_places.cuh"
@@ -13,13 +13,16 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-/// Threads for a sum's leaves: of so many warps for each. A thread block has 4 warps, or as many
-/// as have 24 KB of marks.
+/// Warps of a large leaf, and of a small one: of 256 lines both have 8 KB of marks.
+constexpr int warps_of_large(int bits) { return bits == 5 ? 1 : bits == 6 ? 2 : 4; }
+constexpr int warps_of_small(int bits) { return bits == 8 ? 4 : 1; }
+
+/// Threads for a sum's leaves: of so many warps for each.
 template <int bits, int warps> struct leaf_group {
   static constexpr int lines = 1 << bits, words = lines / 32;
-  static constexpr int threads = 32 * warps;                       ///< of a leaf
-  static constexpr int leaves = warps > 1 ? 1 : bits == 8 ? 2 : 4; ///< of a thread block
-  static constexpr int rows = lines / threads;                     ///< of a thread
+  static constexpr int threads = 32 * warps;       ///< of a leaf
+  static constexpr int leaves = warps > 1 ? 1 : 4; ///< of a thread block
+  static constexpr int rows = lines / threads;     ///< of a thread
   static constexpr int marks = lines * words;
   /// Thread blocks on a multiprocessor: 40 warps, 48 registers; marks of 256 lines leave room for
   /// fewer.
@@ -35,8 +38,6 @@ template <int bits, int warps> struct leaf_group {
       __syncthreads();
   }
 };
-/// Warps of a large leaf.
-constexpr int warps_of_large(int bits) { return bits == 5 ? 1 : bits == 6 ? 2 : 4; }
 
 __device__ inline float scaled_entry(float s, float x) { return __fmul_rn(s, x); }
 __device__ inline double scaled_entry(double s, double x) { return __dmul_rn(s, x); }
@@ -321,7 +322,7 @@ template <class F> void with_leaf_group(int bits, bool large, const F& f) {
     if (large)
       f(of, std::integral_constant<int, warps_of_large(of())>{});
     else
-      f(of, std::integral_constant<int, 1>{});
+      f(of, std::integral_constant<int, warps_of_small(of())>{});
   });
 }
 

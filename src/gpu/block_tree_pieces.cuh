@@ -19,7 +19,7 @@ __device__ leaf_walk<T> walk_item(const tree_arrays<U, I, space::device>& a, std
 }
 
 /// All pieces of a tree, in the order of its leaves; those behind the last have no leaf. Where all
-/// leaves are of the lowest level each is a piece. Scratch: 3 bytes an entry where they are not.
+/// leaves are of the lowest level each is a piece. Scratch: 3.5 bytes an entry where they are not.
 /// It does not wait.
 template <class T, class I>
 array<leaf_piece, space::device> list_pieces(const device_context& ctx,

@@ -56,13 +56,16 @@ __device__ void for_each_place(const leaf_places<T> leaf, int warp, const F& f) 
   const int lane = static_cast<int>(threadIdx.x) % 32, own = 32 * warp + lane;
   if (leaf.is_full()) {
     int row = own / leaf.cols, col = own % leaf.cols;
+#pragma unroll 1
     for (int k = own; k < leaf.places; k += 32 * warps) {
       if (leaf.type == tree_node::dense || (leaf.list[k / 8] >> (k % 8) & 1) != 0) f(k, row, col);
+#pragma unroll 1
       for (col += 32 * warps; col >= leaf.cols; col -= leaf.cols) ++row;
     }
     return;
   }
   if (!is_rows(leaf.type)) {
+#pragma unroll 2
     for (int k = own; k < leaf.places; k += 32 * warps)
       f(k, leaf.coordinate(2 * k), leaf.coordinate(2 * k + 1));
     return;
@@ -83,6 +86,7 @@ __device__ void for_each_place(const leaf_places<T> leaf, int warp, const F& f) 
     const int start = sums_before_lane(length, total);
     const int columns = 2 * leaf.runs + before;
     int next = lane < total ? leaf.coordinate(columns + lane) : 0;
+#pragma unroll 1
     for (int from = 0; from < total; from += 32) {
       const int k = from + lane, col = next;
       if (k + 32 < total) next = leaf.coordinate(columns + k + 32);
