@@ -20,11 +20,11 @@ template <class Number> __device__ Number sums_before_lane(Number value, Number&
   return sum - value;
 }
 
-/// A part of a leaf: entries, of dense and masked leaves places, of whole rows. A leaf by rows:
-/// and the first of the 32 runs that they are of, or of all, and the entries before that run.
+/// A leaf, or some entries of a flat one: if it is by rows, with the first of the 32 runs that they
+/// are of, and the entries before that run.
 struct leaf_piece {
-  std::int64_t leaf; ///< -1: none
-  std::int64_t first, end;
+  std::int64_t leaf;       ///< -1: none
+  std::int64_t first, end; ///< of dense and masked leaves places
   std::int64_t run, run_first;
 };
 
@@ -102,11 +102,9 @@ public:
   __device__ std::int64_t begin_piece(const leaf_piece& piece) {
     at_ = piece.first;
     end_ = piece.end;
-    if (is_full()) {
-      row_ += static_cast<int>(piece.first / cols_);
-    } else if (is_coo(type_)) {
+    if (is_coo(type_)) {
       if (at_ > 0) return coordinate(2 * (at_ - 1));
-    } else {
+    } else if (is_rows(type_)) {
       run_ = piece.run;
       at_ = piece.run_first;
       load_runs();
@@ -119,27 +117,24 @@ public:
   }
   /// Of the leaf, places of a dense or masked one.
   [[nodiscard]] __device__ std::int64_t entries() const { return end_; }
-  /// Entries before a place, by all lanes.
-  [[nodiscard]] __device__ std::int64_t entries_before(std::int64_t place) const {
-    if (type_ != tree_node::masked) return place;
-    int count = 0;
-    for (auto k = static_cast<int>(place) - 1 - lane(); k >= 0; k -= 32)
-      count += has_place_at(k) ? 1 : 0;
-    return warp_sum(count);
-  }
-  /// Chunks of a leaf by rows have 32 runs, others so many entries, dense and masked ones whole
-  /// rows. Warps add up a chunk's entries together.
+  /// Flat leaves are cut into chunks: those by rows into 32 runs each, lists into so many entries.
   [[nodiscard]] __device__ std::int64_t chunks(std::int64_t most) const {
-    return is_rows(type_) ? (std::int64_t{runs_} + 31) / 32
-                          : (end_ + whole_rows(most) - 1) / whole_rows(most);
+    if (!has_header(type_)) return 1;
+    return is_rows(type_) ? (std::int64_t{runs_} + 31) / 32 : (end_ + most - 1) / most;
   }
+  /// All lanes add up the lengths of runs.
   [[nodiscard]] __device__ std::int64_t entries_of_chunk(std::int64_t chunk,
                                                          std::int64_t most) const {
-    if (!is_rows(type_)) return min(whole_rows(most), end_ - chunk * whole_rows(most));
+    if (!has_header(type_)) return end_;
+    if (!is_rows(type_)) return min(most, end_ - chunk * most);
     const std::int64_t run = 32 * chunk, runs = min(std::int64_t{32}, runs_ - run);
     const std::uint32_t less = lane() < runs ? coordinate(runs_ + run + lane()) : 0;
     return runs + __reduce_add_sync(whole_warp, less & 0xffff) +
            (std::int64_t{__reduce_add_sync(whole_warp, less >> 16)} << 16);
+  }
+  /// Entries of a chunk that are a piece.
+  [[nodiscard]] __device__ std::int64_t entries_of_piece(std::int64_t most) const {
+    return has_header(type_) ? most : end_;
   }
 
 private:
@@ -151,9 +146,6 @@ private:
     if (width_ == 1) return load_once(static_cast<const std::uint8_t*>(list_) + k);
     if (width_ == 2) return load_once(reinterpret_cast<const std::uint16_t*>(list_) + k);
     return load_once(reinterpret_cast<const std::uint32_t*>(list_) + k);
-  }
-  __device__ std::int64_t whole_rows(std::int64_t entries) const {
-    return is_full() ? entries / cols_ * cols_ : entries;
   }
   __device__ bool has_place_at(std::int64_t k) const { return (list_[k / 8] >> (k % 8) & 1) != 0; }
 

@@ -18,9 +18,14 @@ __device__ leaf_walk<T> walk_item(const tree_arrays<U, I, space::device>& a, std
   return walk;
 }
 
-/// All pieces of a tree, in the order of its leaves; those behind the last have no leaf. Where all
-/// leaves are of the lowest level each is a piece. Scratch: 3.5 bytes an entry where they are not.
-/// It does not wait.
+/// Of a leaf; so many of its entries are a piece.
+struct tree_chunk {
+  std::int64_t leaf, number, entries, of_piece;
+};
+
+/// All pieces of a tree, in the order of its leaves; those behind the last have no leaf. Each leaf
+/// that is not flat is a piece. Scratch: 3.5 bytes an entry where there may be flat ones. It does
+/// not wait.
 template <class T, class I>
 array<leaf_piece, space::device> list_pieces(const device_context& ctx,
                                              const tree_arrays<const T, I, space::device>& a) {
@@ -36,39 +41,40 @@ array<leaf_piece, space::device> list_pieces(const device_context& ctx,
     return walk_item<const T>(a, k).chunks(piece_entries);
   });
   const std::int64_t room = leaves + a.nnz / 32;
-  array<leaf_piece, space::device> chunks(ctx, room);
+  array<tree_chunk, space::device> chunks(ctx, room);
   for_each_leaf(
       ctx, room, "block_tree: chunks",
       [a, leaves, before = chunks_before.data(), to = chunks.data()] __device__(std::int64_t c) {
-        leaf_piece chunk{-1, 0, 0, 0, 0};
+        tree_chunk chunk{-1, 0, 0, 1};
         if (c < before[leaves]) {
           chunk.leaf = last_of_warp(leaves, [&](std::int64_t k) { return before[k] <= c; });
           const auto walk = walk_item<const T>(a, chunk.leaf);
-          chunk.run = 32 * (c - before[chunk.leaf]);
-          chunk.end = walk.entries_of_chunk(c - before[chunk.leaf], piece_entries);
+          chunk.number = c - before[chunk.leaf];
+          chunk.entries = walk.entries_of_chunk(chunk.number, piece_entries);
+          chunk.of_piece = walk.entries_of_piece(piece_entries);
         }
         if (threadIdx.x % 32 == 0) to[c] = chunk;
       });
   const auto entries_before = sums_before(
-      ctx, room, [chunks = chunks.data()] __device__(std::int64_t c) { return chunks[c].end; });
+      ctx, room, [chunks = chunks.data()] __device__(std::int64_t c) { return chunks[c].entries; });
   const auto pieces_before =
       sums_before(ctx, room, [chunks = chunks.data()] __device__(std::int64_t c) {
-        return (chunks[c].end + piece_entries - 1) / piece_entries;
+        return (chunks[c].entries + chunks[c].of_piece - 1) / chunks[c].of_piece;
       });
-  array<leaf_piece, space::device> pieces(ctx, room + 2 * a.nnz / piece_entries);
+  array<leaf_piece, space::device> pieces(ctx, room + a.nnz / piece_entries);
   check(cudaMemsetAsync(pieces.data(), 0xff, pieces.bytes(), ctx.stream()), "block_tree: memset");
   for_each_leaf(
       ctx, room, "block_tree: pieces",
-      [chunks = chunks.data(), chunks_before = chunks_before.data(),
-       entries_before = entries_before.data(), pieces_before = pieces_before.data(),
-       to = pieces.data()] __device__(std::int64_t c) {
-        const leaf_piece chunk = chunks[c];
+      [chunks = chunks.data(), entries_before = entries_before.data(),
+       pieces_before = pieces_before.data(), to = pieces.data()] __device__(std::int64_t c) {
+        const tree_chunk chunk = chunks[c];
         if (chunk.leaf < 0) return;
-        const std::int64_t begin = entries_before[c] - entries_before[chunks_before[chunk.leaf]];
-        const std::int64_t end = begin + chunk.end, first = pieces_before[c];
-        for (std::int64_t p = threadIdx.x % 32; p < pieces_before[c + 1] - first; p += 32) {
-          const std::int64_t at = begin + p * piece_entries;
-          to[first + p] = {chunk.leaf, at, min(at + piece_entries, end), chunk.run, begin};
+        const std::int64_t begin = entries_before[c] - entries_before[c - chunk.number],
+                           end = begin + chunk.entries;
+        std::int64_t at = begin + threadIdx.x % 32 * chunk.of_piece;
+        for (std::int64_t p = pieces_before[c] + threadIdx.x % 32; at < end; p += 32) {
+          to[p] = {chunk.leaf, at, min(at + chunk.of_piece, end), 32 * chunk.number, begin};
+          at += 32 * chunk.of_piece;
         }
       });
   return pieces;

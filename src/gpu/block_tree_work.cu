@@ -82,7 +82,7 @@ listed_tree_entries list_tree_entries(const device_context& ctx,
                   const T* const values = reinterpret_cast<const T*>(pool_of(a));
                   const unsigned lower = (1u << threadIdx.x % 32) - 1;
                   auto walk = walk_item<const T>(a, piece.leaf);
-                  std::int64_t at = before[piece.leaf] + walk.entries_before(piece.first);
+                  std::int64_t at = before[piece.leaf] + piece.first;
                   (void)walk.begin_piece(piece);
                   while (!walk.done()) {
                     std::uint32_t row, col;

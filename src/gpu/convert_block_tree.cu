@@ -233,29 +233,29 @@ void place_in_tree(const device_context& ctx, const tree_source<T, I>& from,
   // It takes no memory: each of a leaf's warps finds its pieces by going through all chunks.
   const std::int64_t warps = std::clamp<std::int64_t>(
       from.nnz / (to.items.size() * piece_entries + 1), 1, most_leaf_warps);
-  for_each_leaf(
-      ctx, checked_mul(to.items.size(), warps), "update_values: block_tree",
-      [from, to, rowptr, warps] __device__(std::int64_t k) {
-        const std::int64_t leaf = k / warps;
-        const tree_item<I> item = to.items.data()[leaf];
-        const auto whole = walk_item<T>(to, leaf);
-        if (warps == 1) return place_in_rest(from, rowptr, item, whole);
-        const std::int64_t chunks = whole.chunks(piece_entries);
-        std::int64_t first = 0, turn = leaf * warps - k; // of the next piece: 0 is this warp's
-        for (std::int64_t c = 0; c < chunks; ++c) {
-          const std::int64_t entries = whole.entries_of_chunk(c, piece_entries);
-          for (std::int64_t at = 0; at < entries; at += piece_entries) {
-            if (turn == 0) {
-              auto walk = whole;
-              (void)walk.begin_piece(
-                  {leaf, first + at, first + min(at + piece_entries, entries), 32 * c, first});
-              place_in_rest(from, rowptr, item, walk);
-            }
-            turn = turn + 1 == warps ? 0 : turn + 1;
-          }
-          first += entries;
-        }
-      });
+  for_each_leaf(ctx, checked_mul(to.items.size(), warps), "update_values: block_tree",
+                [from, to, rowptr, warps] __device__(std::int64_t k) {
+                  const std::int64_t leaf = k / warps;
+                  const tree_item<I> item = to.items.data()[leaf];
+                  const auto whole = walk_item<T>(to, leaf);
+                  if (warps == 1) return place_in_rest(from, rowptr, item, whole);
+                  const std::int64_t chunks = whole.chunks(piece_entries),
+                                     step = whole.entries_of_piece(piece_entries);
+                  std::int64_t first = 0,
+                               turn = leaf * warps - k; // of the next piece: 0 is this warp's
+                  for (std::int64_t c = 0; c < chunks; ++c) {
+                    const std::int64_t end = first + whole.entries_of_chunk(c, piece_entries);
+                    for (std::int64_t at = first; at < end; at += step) {
+                      if (turn == 0) {
+                        auto walk = whole;
+                        (void)walk.begin_piece({leaf, at, min(at + step, end), 32 * c, first});
+                        place_in_rest(from, rowptr, item, walk);
+                      }
+                      turn = turn + 1 == warps ? 0 : turn + 1;
+                    }
+                    first = end;
+                  }
+                });
 }
 
 #define LACUNA_INSTANTIATE(T, I)                                                                   \
