@@ -67,9 +67,9 @@ __device__ void find_part(const sum_operand<T, I>& from, std::int32_t leaf, sum_
   if (leaf < 0) return;
   const bool is_piece = leaf >= from.items;
   const tree_item<I> of = is_piece ? from.pieces[leaf - from.items] : t.a.items.data()[leaf];
-  part.places = places_of<T>(is_piece ? from.piece_pool : pool_of(t.a), of.node,
-                             static_cast<int>(t.a.rows_from(of.row)),
-                             static_cast<int>(t.a.cols_from(of.col)));
+  part.places = leaf_places_of<T>(is_piece ? from.piece_pool : pool_of(t.a), of.node,
+                                  static_cast<int>(t.a.rows_from(of.row)),
+                                  static_cast<int>(t.a.cols_from(of.col)));
   part.entries = static_cast<int>(count_of(of.node));
   part.is_as_stored =
       !t.transposed && t.alpha == T{1} && !is_piece && !has_header(type_of(of.node));
@@ -106,8 +106,8 @@ template <class Number, int rows> struct alignas(rows * sizeof(Number)) number_o
 /// Entries of this thread's rows; both of them, and 2^20 for each row that has some, before the
 /// thread, and of the leaf. of_warps: a number for each warp.
 template <class Group, int warps>
-__device__ int count_rows(const unsigned* marks, int* of_warps, int (&lengths)[Group::rows],
-                          int& total) {
+__device__ int count_marked_rows(const unsigned* marks, int* of_warps, int (&lengths)[Group::rows],
+                                 int& total) {
   using number = number_of_rows<unsigned, Group::rows>;
   const int thread = Group::thread(), warp = thread / 32;
 #pragma unroll
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(leaf_group<bits, warps>::threads* leaf_group<b
   if (!is_none && !is_copied(parts)) {
     mark_places<group, warps>(all_marks[own], parts);
     int lengths[group::rows], total;
-    (void)count_rows<group, warps>(all_marks[own], of_warps, lengths, total);
+    (void)count_marked_rows<group, warps>(all_marks[own], of_warps, lengths, total);
     if (group::thread() == 0) totals[own] = total;
   }
   __syncthreads();
@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(leaf_group<bits, warps>::threads* leaf_group<b
   mark_places<group, warps>(marks, parts); // waits, for zeros of the leaf, too
   if (thread < 32) writer.begin(thread);
   int lengths[group::rows], total;
-  int before = count_rows<group, warps>(marks, of_warps, lengths, total);
+  int before = count_marked_rows<group, warps>(marks, of_warps, lengths, total);
 #pragma unroll
   for (int r = 0; r < group::rows; ++r) {
     if (lengths[r] > 0) writer.begin_run(before >> 20, group::rows * thread + r, lengths[r]);

@@ -9,7 +9,7 @@
 namespace lacuna::detail::gpu {
 
 /// Of a piece, reasoned: 16 steps of a warp are some microseconds.
-constexpr std::int64_t piece_entries = 512;
+constexpr std::int64_t tree_piece_entries = 512;
 
 template <class T, class U, class I>
 __device__ leaf_walk<T> walk_item(const tree_arrays<U, I, space::device>& a, std::int64_t item) {
@@ -38,7 +38,7 @@ array<leaf_piece, space::device> list_pieces(const device_context& ctx,
     return pieces;
   }
   const auto chunks_before = sums_before(ctx, leaves, [a] __device__(std::int64_t k) {
-    return walk_item<const T>(a, k).chunks(piece_entries);
+    return walk_item<const T>(a, k).chunks(tree_piece_entries);
   });
   const std::int64_t room = leaves + a.nnz / 32;
   array<tree_chunk, space::device> chunks(ctx, room);
@@ -50,8 +50,8 @@ array<leaf_piece, space::device> list_pieces(const device_context& ctx,
           chunk.leaf = last_of_warp(leaves, [&](std::int64_t k) { return before[k] <= c; });
           const auto walk = walk_item<const T>(a, chunk.leaf);
           chunk.number = c - before[chunk.leaf];
-          chunk.entries = walk.entries_of_chunk(chunk.number, piece_entries);
-          chunk.of_piece = walk.entries_of_piece(piece_entries);
+          chunk.entries = walk.entries_of_chunk(chunk.number, tree_piece_entries);
+          chunk.of_piece = walk.entries_of_piece(tree_piece_entries);
         }
         if (threadIdx.x % 32 == 0) to[c] = chunk;
       });
@@ -61,7 +61,7 @@ array<leaf_piece, space::device> list_pieces(const device_context& ctx,
       sums_before(ctx, room, [chunks = chunks.data()] __device__(std::int64_t c) {
         return (chunks[c].entries + chunks[c].of_piece - 1) / chunks[c].of_piece;
       });
-  array<leaf_piece, space::device> pieces(ctx, room + a.nnz / piece_entries);
+  array<leaf_piece, space::device> pieces(ctx, room + a.nnz / tree_piece_entries);
   check(cudaMemsetAsync(pieces.data(), 0xff, pieces.bytes(), ctx.stream()), "block_tree: memset");
   for_each_leaf(
       ctx, room, "block_tree: pieces",

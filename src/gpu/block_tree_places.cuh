@@ -26,8 +26,8 @@ template <class T> struct leaf_places {
 };
 /// rows, cols: how far the leaf reaches inside of the matrix, where it is dense.
 template <class T>
-__device__ leaf_places<T> places_of(const unsigned char* pool, std::uint64_t node, int rows,
-                                    int cols) {
+__device__ leaf_places<T> leaf_places_of(const unsigned char* pool, std::uint64_t node, int rows,
+                                         int cols) {
   const unsigned char* p = pool + place_of(node);
   leaf_places<T> leaf{};
   leaf.type = type_of(node);

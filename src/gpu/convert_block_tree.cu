@@ -232,19 +232,19 @@ void place_in_tree(const device_context& ctx, const tree_source<T, I>& from,
                                                   : read_offsets(from.rowptr.narrow);
   // It takes no memory: each of a leaf's warps finds its pieces by going through all chunks.
   const std::int64_t warps = std::clamp<std::int64_t>(
-      from.nnz / (to.items.size() * piece_entries + 1), 1, most_leaf_warps);
+      from.nnz / (to.items.size() * tree_piece_entries + 1), 1, most_leaf_warps);
   for_each_leaf(ctx, checked_mul(to.items.size(), warps), "update_values: block_tree",
                 [from, to, rowptr, warps] __device__(std::int64_t k) {
                   const std::int64_t leaf = k / warps;
                   const tree_item<I> item = to.items.data()[leaf];
                   const auto whole = walk_item<T>(to, leaf);
                   if (warps == 1) return place_in_rest(from, rowptr, item, whole);
-                  const std::int64_t chunks = whole.chunks(piece_entries),
-                                     step = whole.entries_of_piece(piece_entries);
+                  const std::int64_t chunks = whole.chunks(tree_piece_entries),
+                                     step = whole.entries_of_piece(tree_piece_entries);
                   std::int64_t first = 0,
                                turn = leaf * warps - k; // of the next piece: 0 is this warp's
                   for (std::int64_t c = 0; c < chunks; ++c) {
-                    const std::int64_t end = first + whole.entries_of_chunk(c, piece_entries);
+                    const std::int64_t end = first + whole.entries_of_chunk(c, tree_piece_entries);
                     for (std::int64_t at = first; at < end; at += step) {
                       if (turn == 0) {
                         auto walk = whole;

@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(32 * list_warps)
   for (int i = lane; i < d * words; i += 32) marks[i] = 0;
   __syncwarp();
   const factor_leaf leaf = from[k];
-  const auto places = places_of<T>(leaf.pool, leaf.node, leaf.rows, leaf.cols);
+  const auto places = leaf_places_of<T>(leaf.pool, leaf.node, leaf.rows, leaf.cols);
   for_each_place<1>(places, 0, [&](int, int row, int col) {
     const int r = transposed ? col : row, c = transposed ? row : col;
     atomicOr(marks + r * words + c / 32, 1u << (c % 32));
