@@ -161,13 +161,14 @@ multiply_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f,
   return std::nullopt;
 }
 
-/// C by nodes of so many unknowns; none if entries do not lie in blocks.
+/// C by nodes of so many unknowns; none if entries do not lie in blocks, or no memory for patterns
+/// by nodes.
 template <class OC, class T, class I, class O>
 std::optional<csr<T, I, OC, space::device>>
 multiply_by_nodes(const device_context& ctx, const spgemm_factors<I, O>& f,
                   const spgemm::factor_sizes& sizes, const spgemm_values<T>& v,
                   const spgemm_thresholds& thresholds, int unknowns, const spgemm_options& options,
-                  stage_clock& clock) {
+                  stage_clock& clock) try {
   if (unknowns < 2) return std::nullopt;
   array<std::int64_t, space::device> counts(ctx, f.rows);
   const node_product<I, O> nodes(ctx, f, sizes, thresholds, unknowns, counts.data());
@@ -188,6 +189,8 @@ multiply_by_nodes(const device_context& ctx, const spgemm_factors<I, O>& f,
     options.report->twin_rows = f.rows;
   }
   return c;
+} catch (const out_of_memory&) {
+  return std::nullopt;
 }
 
 /// C in one pass; none if rows are too long or products many more than expected, or there is no

@@ -88,7 +88,8 @@ bool count_by_diagonals(const device_context& ctx, const spgemm_factors<I, O>& f
 template <class I, class O, class OC>
 bool count_by_nodes(const device_context& ctx, const spgemm_factors<I, O>& f,
                     const spgemm::factor_sizes& sizes, const spgemm_thresholds& thresholds,
-                    int unknowns, vector_view<OC, space::device> rowptr, kept_rows<I, O>& keeping) {
+                    int unknowns, vector_view<OC, space::device> rowptr,
+                    kept_rows<I, O>& keeping) try {
   if (unknowns < 2) return false;
   array<std::int64_t, space::device> counts(ctx, f.rows);
   node_product<I, O> nodes(ctx, f, sizes, thresholds, unknowns, counts.data());
@@ -99,6 +100,8 @@ bool count_by_nodes(const device_context& ctx, const spgemm_factors<I, O>& f,
   keeping.nodes.emplace(std::move(nodes));
   ctx.synchronize(); // what is kept may be used on another stream
   return true;
+} catch (const out_of_memory&) {
+  return false;
 }
 
 template <class T, class I, class O, class OC>
