@@ -13,10 +13,13 @@
 namespace lacuna::detail::gpu {
 namespace {
 
-/// Products that two leaves that meet have on average, from which on blocks pay. Reasoned: a pair
-/// takes some 500 instructions of warps, and 100 bytes to be listed and sorted, whatever it has;
-/// rows some 10 ps a product, where they are made csr, multiplied, and made a tree again.
-constexpr std::int64_t least_products_per_pair = 64;
+/// Whether blocks are faster than rows: they take 0.7 ms, 20 ns a pair of leaves that meet and 3 ps
+/// a product; rows 1.2 ms, the product of csr matrices, and half of that again to make it a tree.
+/// H200, meshes, clusters and a matrix of constraints.
+bool blocks_pay(std::int64_t products, std::int64_t pairs) {
+  const std::int64_t of_each = pairs <= 65'536 ? 64 : 4096;
+  return products >= of_each * pairs;
+}
 /// So that numbers of thread blocks fit.
 constexpr std::int64_t most_pairs = (std::int64_t{1} << 31) / most_leaf_blocks - 1;
 
@@ -237,7 +240,7 @@ multiply_by_blocks(const device_context& ctx, const tree_operand<T, I, space::de
   {
     const grid_meetings meetings = find_meetings(ctx, a, b, left, right, counts);
     if (counts.pairs == 0 || counts.pairs > most_pairs ||
-        (chooses && counts.products < least_products_per_pair * counts.pairs))
+        (chooses && !blocks_pay(counts.products, counts.pairs)))
       return nullptr;
     blocks = sort_pairs(ctx, counts.pairs, meetings, left, right,
                         bits_up_to((extent.row - 1) >> bits), bits_up_to((extent.col - 1) >> bits));
