@@ -187,7 +187,7 @@ template <class T, class I> struct fill_target {
   template <class P> __device__ void put_column(P at, I column, int* wrong) const {
     if (!refill)
       colind[at] = column;
-    else if (colind != nullptr && colind[at] != column)
+    else if (colind[at] != column)
       atomicOr(wrong, 1);
   }
   template <class P> __device__ void put(P at, I column, T value, int* wrong) const {
