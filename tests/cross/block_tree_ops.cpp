@@ -1,6 +1,7 @@
 // Operations on block trees on every engine: sums, products, changes of single entries, products in
 // both directions at once, shared leaves.
 #include "support/dense_block.hpp"
+#include "support/tree_bytes.hpp"
 
 #include <lacuna/op/block_tree_ops.hpp>
 
@@ -69,19 +70,6 @@ TYPED_TEST(BlockTreeOps, AddsAsCsrDoes) {
     });
   const auto a = TypeParam::put_csr(battery_matrix("tridiagonal"));
   EXPECT_THROW((void)add(ctx, to_block_tree(ctx, a, {16}), to_block_tree(ctx, a, {32})), bad_input);
-}
-
-/// Pool and lists of a tree, as bytes.
-template <class Tree> std::vector<unsigned char> bytes_of(const Tree& tree) {
-  std::vector<unsigned char> all;
-  const auto copy = copy_to(host_context(), tree);
-  const auto append = [&](const auto& a) {
-    const auto* const first = reinterpret_cast<const unsigned char*>(a.data());
-    all.insert(all.end(), first, first + a.bytes());
-  };
-  const auto& c = *copy.content();
-  append(c.pool), append(c.items), append(c.by_column), append(c.row_tasks), append(c.column_tasks);
-  return all;
 }
 
 /// A tree that an operation made is multiplied with, in both directions.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "support/dense_block.hpp"
+#include "support/tree_bytes.hpp"
 
 #include <lacuna/op/block_tree_ops.hpp>
 
@@ -43,19 +44,6 @@ protected:
 using product_configs = internal::on_engines<internal::few_on, internal::all_on_device>;
 TYPED_TEST_SUITE(BlockTreeProducts, product_configs, config_name);
 
-/// Pool and lists of a tree, as bytes.
-template <class Tree> std::vector<unsigned char> all_bytes(const Tree& tree) {
-  std::vector<unsigned char> all;
-  const auto copy = copy_to(host_context(), tree);
-  const auto append = [&](const auto& a) {
-    const auto* const first = reinterpret_cast<const unsigned char*>(a.data());
-    all.insert(all.end(), first, first + a.bytes());
-  };
-  const auto& c = *copy.content();
-  append(c.pool), append(c.items), append(c.by_column), append(c.row_tasks), append(c.column_tasks);
-  return all;
-}
-
 /// Byte by byte what is made of the product of csr matrices, by blocks, on every engine, and again.
 template <class C, class A, class X, class Y>
 void expect_product(const A& want, const X& x, const Y& y, int d) {
@@ -64,8 +52,8 @@ void expect_product(const A& want, const X& x, const Y& y, int d) {
   check(ctx, got);
   EXPECT_TRUE(same_matrix(to_csr(ctx, got), want));
   EXPECT_EQ(got.size(), want.size());
-  EXPECT_TRUE(all_bytes(got) == all_bytes(to_block_tree(host_context(), want, {d})));
-  EXPECT_TRUE(all_bytes(got) == all_bytes(multiply(ctx, x, y, tree_product_method::blocks)));
+  EXPECT_TRUE(bytes_of(got) == bytes_of(to_block_tree(host_context(), want, {d})));
+  EXPECT_TRUE(bytes_of(got) == bytes_of(multiply(ctx, x, y, tree_product_method::blocks)));
 }
 
 /// A and B as they are and transposed, of any sizes; blocks cut off by the matrices' ends; leaves

@@ -1,6 +1,8 @@
 // Sparse products for tests: the reference's entries with their bounds, and operands that fit.
 #pragma once
 
+#include <cmath>
+
 #include "core/narrow_limit.hpp"
 #include "support/oracle.hpp"
 
@@ -27,6 +29,17 @@ reference::expected_matrix expected_sparse(const csr<T, I, O>& a, const csr<T, I
 template <class T, class I, class O, space S>
 ::testing::AssertionResult is_product(const csr<T, I, O, S>& got,
                                       const reference::expected_matrix& want);
+
+/// The same pattern and the same bits, but that any NaN is like any other; both on the host.
+template <class T, class I, class O>
+void expect_same_but_nans(const csr<T, I, O>& got, const csr<T, I, O>& want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::int64_t k = 0; k < got.size(); ++k) {
+    const T x = got.values()[k], y = want.values()[k];
+    EXPECT_EQ(got.colind()[k], want.colind()[k]);
+    EXPECT_TRUE((std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y)));
+  }
+}
 
 /// A matrix with `rows` rows and about `per_row` entries in each, among them empty rows.
 triplets random_matrix(std::int64_t rows, std::int64_t cols, std::int64_t per_row,
