@@ -1,7 +1,6 @@
 // Products by diagonals: forced or chosen, in one call or in phases, they give the bits of the
 // other ways.
 #include <array>
-#include <cmath>
 
 #include <fmt/format.h>
 
