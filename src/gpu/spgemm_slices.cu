@@ -138,7 +138,7 @@ slice_product<I, O>::slice_product(const device_context& ctx, const spgemm_facto
   const slice_findings there = arriving->get();
   arriving.reset(); // a thread has one at a time
   const auto is_full_enough = [&](unsigned diagonals, std::int64_t rows, std::int64_t entries) {
-    return diagonals <= most_diagonals &&
+    return diagonals > 0 && diagonals <= most_diagonals && // none: the sample had no entry
            diagonals * rows <= std::min<std::int64_t>(thresholds.slice_places, 1 << 20) * entries;
   };
   if (!is_full_enough(there.a.count, rows_, sizes.a_entries)) return;

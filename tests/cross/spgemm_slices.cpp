@@ -134,6 +134,20 @@ TYPED_TEST(SpGEMMSlicesFew, WhatTheSampleMisses) {
   EXPECT_TRUE(same_matrix(c, want));
 }
 
+/// Of a matrix with few rows that have entries it may meet none.
+TYPED_TEST(SpGEMMSlicesFew, WhereTheSampleIsEmpty) {
+  const auto& ctx = TypeParam::context();
+  const ways way;
+  const auto a = TypeParam::put_csr(on_diagonals(140'000, 140'000, {-1, 0, 1}, 1, 8));
+  for (const std::int64_t row : {40, 400, 70'003, 139'990}) {
+    triplets n{"a row", 140'000, 300, {}, {}, {}};
+    for (std::int64_t j = 0; j < 3; ++j) n.add(row, 100 * j, 2);
+    const auto b = TypeParam::put_csr(n);
+    EXPECT_TRUE(same_matrix(multiply(ctx, a, b, {.thresholds = &way.by_diagonals}),
+                            copy_to(host(), multiply(ctx, a, b, {.thresholds = &way.apart}))));
+  }
+}
+
 TYPED_TEST(SpGEMMSlicesFew, AreChosenForGridsInPhasesToo) {
   using T = typename TypeParam::value;
   const auto& ctx = TypeParam::context();
